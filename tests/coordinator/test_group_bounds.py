@@ -7,7 +7,7 @@ import pytest
 from orth.coordinator.group_bounds import moved_away, strangers_refused
 from orth.domain import reasons
 from orth.domain.executions import Execution, Phase
-from orth.domain.jobs import AddressType, Group, Job, TriggerCause
+from orth.domain.jobs import AddressType, Group, Job, RouteStrategy, TriggerCause
 from orth.domain.nodes import ExecutorEntry
 
 GROUP = Group(1, "shop", "Shop", AddressType.MANUAL, ("http://Written:9999/",))
@@ -46,10 +46,20 @@ def test_a_job_that_has_left_takes_nothing_along() -> None:
     ],
 )
 def test_named_addresses_have_to_be_of_the_group(addresses: tuple[str, ...], strange: str | None) -> None:
-    refusal = strangers_refused(replace(EXECUTION, addresses=addresses), GROUP, REGISTERED)
+    refusal = strangers_refused(replace(EXECUTION, addresses=addresses), JOB, GROUP, REGISTERED)
     if strange is None:
         assert refusal is None
     else:
         assert refusal is not None
         assert refusal.code == reasons.ADDRESS_REFUSED
         assert strange in refusal.message
+
+
+def test_a_shard_whose_executor_left_says_so_and_blames_no_trigger() -> None:
+    broadcasting = replace(JOB, executor_route_strategy=RouteStrategy.SHARDING_BROADCAST)
+    shard = replace(EXECUTION, addresses=("http://stranger:9999",), shard_total=2)
+    refusal = strangers_refused(shard, broadcasting, GROUP, REGISTERED)
+    assert refusal is not None
+    assert refusal.code == reasons.EXECUTOR_LEFT
+    assert "http://stranger:9999" in refusal.message
+    assert "trigger" not in refusal.message.lower()

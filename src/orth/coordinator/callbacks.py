@@ -136,7 +136,7 @@ def _end(connection: Connection, items: Sequence[CallbackItem], now: int, avoid:
             handle_code=item.handle_code,
             handle_msg=item.handle_msg or "",
             start_time=item.start_time,
-            reason_code=reasons.GIVEN_UP if item.final and item.handle_code != SUCCESS else None,
+            reason_code=None if item.handle_code == SUCCESS else _reason(item),
         )
         for item in items
     ]
@@ -151,6 +151,13 @@ def _end(connection: Connection, items: Sequence[CallbackItem], now: int, avoid:
     if late:
         _note_late(connection, late, now)
     return finished
+
+
+def _reason(item: CallbackItem) -> str | None:
+    """Why an execution failed, where its executor says more than a message."""
+    if item.executor_stopped:
+        return reasons.EXECUTOR_STOPPED
+    return reasons.GIVEN_UP if item.final else None
 
 
 def _note_late(connection: Connection, late: Mapping[int, CallbackItem], now: int) -> None:

@@ -178,7 +178,7 @@ class Routes:
 
     def _choice(self, case: _Case) -> tuple[str, ...] | Refusal:
         """The addresses it may go to, whatever their state; never none."""
-        strange = strangers_refused(case.execution, case.group, self._entries[case.group.app_name].values())
+        strange = strangers_refused(case.execution, case.job, case.group, self._entries[case.group.app_name].values())
         listed = strange or case.execution.addresses or self._listed(case.job, case.group)
         if isinstance(listed, Refusal):
             return listed

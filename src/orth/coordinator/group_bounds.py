@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from orth.domain import reasons
 from orth.domain.executions import Execution
-from orth.domain.jobs import GlueType, Group, Job
+from orth.domain.jobs import GlueType, Group, Job, RouteStrategy
 from orth.domain.nodes import ExecutorEntry, known_addresses, normal_address
 from orth.domain.scripts import COMMAND
 
@@ -50,13 +50,18 @@ def code_refused(execution: Execution, source: Job, group: Group) -> Refusal | N
     return None
 
 
-def strangers_refused(execution: Execution, group: Group, entries: Iterable[ExecutorEntry]) -> Refusal | None:
-    """Why an execution is not sent to the addresses it names; None when all of them are the group's."""
+def strangers_refused(execution: Execution, job: Job, group: Group, entries: Iterable[ExecutorEntry]) -> Refusal | None:
+    """Why an execution is not sent to the addresses it names; None when all of them are the group's. A broadcast names
+    the address of each shard itself.
+    """
     if not execution.addresses:
         return None
     known = known_addresses(group.addresses, entries)
     strange = [address for address in execution.addresses if normal_address(address) not in known]
     if not strange:
         return None
+    if job.executor_route_strategy is RouteStrategy.SHARDING_BROADCAST:
+        told = f'It belongs to {strange[0]}, which has left the group "{group.app_name}" since this was opened.'
+        return Refusal(reasons.EXECUTOR_LEFT, told)
     told = f'It was to go to {strange[0]}, which is no executor of the group "{group.app_name}".'
     return Refusal(reasons.ADDRESS_REFUSED, f"{told} Trigger it again, with another address or none.")

@@ -36,6 +36,7 @@ DELETED = "deleted"
 JOB_UNREADABLE = "job_unreadable"
 GROUP_UNREADABLE = "group_unreadable"
 ADDRESS_REFUSED = "address_refused"
+EXECUTOR_LEFT = "executor_left"
 SCRIPTS_OFF = "scripts_off"
 SCRIPT_REFUSED = "script_refused"
 NO_TEST_EXECUTOR = "no_test_executor"
@@ -49,6 +50,7 @@ JOB_CHANGED = "job_changed"
 JOB_MOVED = "job_moved"
 KILLED = "killed"
 GIVEN_UP = "given_up"
+EXECUTOR_STOPPED = "executor_stopped"
 RESULT_LOST = "result_lost"
 TIME_LIMIT = "time_limit"
 ENDED_TOGETHER = "ended_together"
@@ -88,7 +90,7 @@ REASONS: Mapping[str, str] = {
     NOT_SENT: "The connection was refused: the executor surely did not get it.",
     NO_CONNECTION: "There was no connection in time: the executor surely did not get it.",
     REFUSED: "The executor answered and did not take it.",
-    REROUTED: "After a refused connection another address was chosen.",
+    REROUTED: "The first address could not be reached or took no work, so another one was chosen.",
     UNKNOWN_ANSWER: "The answer was lost: the executor may have it. It is asked, never replaced.",
     TAKEN_AFTER_ALL: "The doubt is over: the executor has it.",
     SURELY_NOT_THERE: "The doubt is over: the executor surely does not have it.",
@@ -100,6 +102,7 @@ REASONS: Mapping[str, str] = {
     JOB_UNREADABLE: "The stored definition of the job holds something this version does not know.",
     GROUP_UNREADABLE: "The stored group of the job holds something this version does not know.",
     ADDRESS_REFUSED: "The address given with the trigger is not one that may be sent to.",
+    EXECUTOR_LEFT: "Its executor left the group before it was sent. A shard of a broadcast goes to no other.",
     SCRIPTS_OFF: "The job runs code, and its group does not allow scripts, or the code is that of another group.",
     SCRIPT_REFUSED: "The executor's own settings do not allow code of this kind.",
     NO_TEST_EXECUTOR: "A test runs beside its job, which none of the executors it may go to can do.",
@@ -114,6 +117,7 @@ REASONS: Mapping[str, str] = {
     JOB_MOVED: "The job was moved to another group meanwhile; what belongs to one group leads to nothing in another.",
     KILLED: "Somebody killed it. It is not tried again, and no job follows it.",
     GIVEN_UP: "It failed, and its handler says that another attempt would fail as well: none was made.",
+    EXECUTOR_STOPPED: "The executor stopped before it had ended: it was cut short, or had not begun.",
     RESULT_LOST: "The executor that had it can no longer report how it ended.",
     TIME_LIMIT: "It ran longer than its job allows and its executor did not end it, so the coordinator did.",
     ENDED_TOGETHER: "Another execution of its job ran too long at an executor that ends a job only as a whole.",

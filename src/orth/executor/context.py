@@ -78,6 +78,8 @@ class Outcome:
     message: str
     final: bool = False
     """Whether another attempt would fail as well."""
+    executor_stopped: bool = False
+    """Whether the executor stopped before the handler ended."""
 
 
 @dataclass(eq=False, kw_only=True)

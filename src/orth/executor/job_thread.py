@@ -147,30 +147,30 @@ class JobThread:
             return 0, 0
 
     def cut_all_short(self, why: str) -> int:
-        """End what runs and report it at once; how many."""
+        """End what runs and report it at once, because the executor stops; how many."""
         with self.lock:
             return sum([self._cut_short(accepted, why) for accepted in list(self.running)])
 
-    def clear_held(self, why: str) -> int:
-        """Report what came before its time as not executed."""
+    def clear_held(self, why: str, *, stopping: bool = False) -> int:
+        """Report what came before its time as not executed; ``stopping`` because the executor stops."""
         held = sorted(self.held, key=lambda accepted: accepted.number)
         for accepted in held:
-            self.remove(accepted, why)
+            self.remove(accepted, why, stopping=stopping)
         return len(held)
 
-    def clear_queue(self, why: str) -> int:
-        """Report what waits as not executed."""
+    def clear_queue(self, why: str, *, stopping: bool = False) -> int:
+        """Report what waits as not executed; ``stopping`` because the executor stops."""
         with self.lock:
             waiting = list(self.queue)
             self.queue.clear()
         for accepted in waiting:
-            self._settle(accepted, Outcome(FAILURE, f"Not executed: {why}."))
+            self._settle(accepted, _not_executed(why, stopping=stopping))
         return len(waiting)
 
-    def remove(self, accepted: Accepted, why: str) -> None:
+    def remove(self, accepted: Accepted, why: str, *, stopping: bool = False) -> None:
         """Report one that waits as not executed."""
         self.withdraw(accepted)
-        self._settle(accepted, Outcome(FAILURE, f"Not executed: {why}."))
+        self._settle(accepted, _not_executed(why, stopping=stopping))
 
     def withdraw(self, accepted: Accepted) -> bool:
         """Take one that waits out of the queue, to be carried out elsewhere; false when it does not wait."""
@@ -189,7 +189,7 @@ class JobThread:
 
     def _cut_short(self, accepted: Accepted, why: str) -> bool:
         """As ``end``, but its result is reported before it has ended."""
-        return self._end(accepted, Outcome(FAILURE, f"Cut short: {why}."), at_once=True)
+        return self._end(accepted, Outcome(FAILURE, f"Cut short: {why}.", executor_stopped=True), at_once=True)
 
     def retire(self) -> None:
         """Let the threads leave when nothing is left; whoever calls this has made sure that no trigger follows."""
@@ -475,3 +475,7 @@ class JobThread:
     def _settle(self, accepted: Accepted, outcome: Outcome) -> bool:
         item = conclude(accepted.request, outcome, accepted.started, self._house.tools.incarnation)
         return self._house.settle(accepted, item)
+
+
+def _not_executed(why: str, *, stopping: bool) -> Outcome:
+    return Outcome(FAILURE, f"Not executed: {why}.", executor_stopped=stopping)

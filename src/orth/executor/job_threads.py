@@ -266,14 +266,16 @@ class JobThreads:
         too_early = "the executor stopped before its time had come"
         with self.lock:
             for thread in () if finish_queue else self._threads.values():
-                thread.clear_queue("the executor stopped")
+                thread.clear_queue("the executor stopped", stopping=True)
             for accepted in self._held.due_after(min(seconds, _HELD_ON_STOP)):
-                self._threads[accepted.request.thread_key].remove(accepted, too_early)
+                self._threads[accepted.request.thread_key].remove(accepted, too_early, stopping=True)
         self.join_idle(seconds)
         with self.lock:
             for thread in self._threads.values():
-                thread.clear_held(too_early)
-                thread.clear_queue("the executor stopped")  # what has come due since, or there was no time for
+                thread.clear_held(too_early, stopping=True)
+                thread.clear_queue(
+                    "the executor stopped", stopping=True
+                )  # what has come due since, or there was no time for
             threads = self._retire_all()
         cut_short = self._cut_short(f"the executor stopped and waited {seconds:.0f} s for it")
         self._await(lambda: not any(thread.running for thread in threads), self.tools.kill_grace + _DESTROY_GRACE)
@@ -293,7 +295,7 @@ class JobThreads:
         cut_short = []
         for accepted in opened:
             begun, log_id = accepted.started is not None, accepted.request.log_id
-            outcome = Outcome(FAILURE, f"{'Cut short' if begun else 'Not executed'}: {why}.")
+            outcome = Outcome(FAILURE, f"{'Cut short' if begun else 'Not executed'}: {why}.", executor_stopped=True)
             if accepted.settle():
                 self._report(conclude(accepted.request, outcome, accepted.started, self.tools.incarnation))
                 cut_short += [context] if (context := self.tools.contexts.get(log_id)) else []

@@ -219,7 +219,8 @@ class QueueTransport:
             await self._reports.hurry()
         except Unavailable:
             self.outgoing.forget(executions)
-            outcome = Outcome(FAILURE, "Not executed: the executor stopped, and could not give it back.")
+            told = "Not executed: the executor stopped, and could not give it back."
+            outcome = Outcome(FAILURE, told, executor_stopped=True)
             for taken in executions:
                 self.link.taken[taken.id] = taken
                 self._outbox.add(conclude(taken.dispatch.trigger, outcome, None, self._worker.incarnation))

@@ -291,6 +291,7 @@ def conclude(request: RunRequest, outcome: Outcome, started: int | None, incarna
         start_time=started,
         incarnation=incarnation,
         final=outcome.final or None,
+        executor_stopped=outcome.executor_stopped or None,
         report_key=request.report_key,
     )
 

@@ -329,6 +329,8 @@ class CallbackItem(Message):
     incarnation: Identity | None = None
     final: bool | None = None
     """True of a failure that another attempt would meet as well, as its handler says."""
+    executor_stopped: bool | None = None
+    """True if the executor stopped before the handler ended, or before it began."""
     report_key: ReportKey | None = Field(None, repr=False)
     """As its trigger said."""
 

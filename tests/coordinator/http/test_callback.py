@@ -150,6 +150,15 @@ def test_the_first_result_stands(site: Site, executor: Caller, execution_id: int
     assert shown(site, execution_id)["handle_msg"] == "first"
 
 
+def test_what_a_stopping_executor_cut_short_has_a_reason_of_its_own(
+    site: Site, executor: Caller, execution_id: int
+) -> None:
+    told = "Cut short: the executor stopped and waited 60 s for it."
+    result = {"logId": execution_id, "handleCode": 500, "handleMsg": told, "executorStopped": True}
+    assert report(executor, [result]) == [(execution_id, "stored")]
+    assert shown(site, execution_id)["reason_code"] == reasons.EXECUTOR_STOPPED
+
+
 @pytest.mark.parametrize("code", [reasons.RESULT_LOST, reasons.NEVER_RESOLVED])
 def test_a_result_of_what_was_given_up_is_written_down_once_and_not_applied(
     site: Site, executor: Caller, execution_id: int, code: str

@@ -52,6 +52,7 @@ def test_an_executor_ages_visibly(site: Site, admin: Caller, executor: Caller) -
         "clock_offset": None,
         "queues": [],
         "drained_since": None,
+        "unavailable": None,
         "reachability": [{"node": "node", "state": "untried", "since": None, "checked_at": None, "reason": ""}],
     }
     executor.post("/api/registry", beat).envelope()
