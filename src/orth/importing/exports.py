@@ -71,7 +71,7 @@ def _bytes_of(path: Path) -> bytes:
 def parse_export(body: bytes) -> Export:
     """The rows in ``body``; ``Invalid`` when it is not an export."""
     try:
-        value = _unwrapped(read_json(body, FILE_LIMIT))
+        value = _unwrapped(read_json(body, FILE_LIMIT, values=None))
     except InvalidMessage as error:
         raise Invalid(f"The file cannot be read: {error.message}") from None
     if isinstance(value, list):

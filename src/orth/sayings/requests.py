@@ -43,6 +43,14 @@ SAYINGS: Mapping[str, tuple[str, str]] = {
         "The body is larger than {limit:,} bytes.",
         "Send less at once.",
     ),
+    "too_many_values": (
+        "The JSON has more than {limit:,} values.",
+        "Send less at once.",
+    ),
+    "too_many_members": (
+        "An object of the JSON has more than {limit:,} members.",
+        "Send only the members that are documented.",
+    ),
     "bug_here": (
         "Something is wrong on our side. The log of this node has it as error {reference}.",
         "",

@@ -21,7 +21,7 @@ from pydantic_core import to_json
 
 from orth.domain.executions import FAILURE, STORED_MESSAGE_LIMIT, SUCCESS, cut
 from orth.domain.jobs import GroupDialect
-from orth.errors import Invalid, InvalidMessage
+from orth.errors import Invalid, InvalidMessage, TooLarge
 from orth.wire.fields import (
     BATCH_LIMIT,
     BODY_LIMIT,
@@ -152,7 +152,7 @@ def read_callback(body: bytes) -> list[CallbackItem | Malformed]:
     Halves of surrogate pairs are repaired here instead of refused: clients that cut a message at a length leave them.
     ``NaN`` and its like are text: clients that send what a handler returned write them.
     """
-    value = parse(read_text(body, RESULTS_LIMIT), odd_numbers_as_text=True)
+    value = parse(read_text(body, RESULTS_LIMIT), odd_numbers_as_text=True, values=None)
     if isinstance(value, dict):
         if "callbackList" in value:
             value = value["callbackList"] or []
@@ -235,7 +235,7 @@ def read_reply(status: int, body: bytes) -> Reply:
     text = body.removeprefix(codecs.BOM_UTF8).decode("utf-8", "replace")
     try:
         value = parse(text)
-    except InvalidMessage:
+    except (InvalidMessage, TooLarge):
         value = text
     if not isinstance(value, dict):
         return Reply.failure(f"HTTP {status}, not the expected answer: {_excerpt(text)}")

@@ -32,6 +32,8 @@ REGISTRY_BODY_LIMIT = 1024 * 1024
 """Bytes of a registration, which may list many handlers with their schemas."""
 SMALL_BODY_LIMIT = 64 * 1024
 """Bytes of a request that carries only ids."""
+HEALTH_VALUES = 200
+"""Values in the answer of an executor that says how it is."""
 
 HANDLE_MSG_LIMIT = EXECUTOR_MESSAGE_LIMIT
 PARAMS_LIMIT = 65_535

@@ -16,7 +16,7 @@ from yarl import URL
 
 from orth.errors import OrthError
 from orth.wire.addresses import checked_address
-from orth.wire.fields import SMALL_BODY_LIMIT
+from orth.wire.fields import HEALTH_VALUES, SMALL_BODY_LIMIT
 from orth.wire.guarded import GuardedCalls
 from orth.wire.outbound import Outbound
 from orth.wire.signatures import RECEIVER_HEADER, Key, Signer, receiver_name
@@ -77,7 +77,7 @@ class KeyCalls(GuardedCalls):
 def judged(status: int, body: bytes, told: Mapping[str, str], incarnation: str) -> Holding:
     """What an answer says of the process ``incarnation``. A fault may be a gateway's, unless it says which process."""
     try:
-        said = read_json(body, SMALL_BODY_LIMIT)
+        said = read_json(body, SMALL_BODY_LIMIT, values=HEALTH_VALUES)
     except OrthError:
         said = None
     if isinstance(said, dict) and said.get("incarnation") == incarnation:

@@ -32,7 +32,7 @@ from orth.wire.addresses import checked_address
 from orth.wire.credentials import Credentials, Proofs
 from orth.wire.dialects import Dialect, auth_headers
 from orth.wire.executor_link import AnswerUnknown, NotAnExecutor, NotSent
-from orth.wire.fields import SMALL_BODY_LIMIT
+from orth.wire.fields import HEALTH_VALUES, SMALL_BODY_LIMIT
 from orth.wire.outbound import Outbound, Resolved
 from orth.wire.signatures import Signer
 from orth.wire.strict_json import read_json
@@ -314,7 +314,7 @@ def _health(status: int, body: bytes, wall: tuple[int, int], monotonic: tuple[fl
     well says so with 200, one that is not with 503.
     """
     try:
-        said = read_json(body, SMALL_BODY_LIMIT)
+        said = read_json(body, SMALL_BODY_LIMIT, values=HEALTH_VALUES)
     except OrthError:
         said = None
     if not isinstance(said, dict) or "status" not in said:

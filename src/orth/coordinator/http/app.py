@@ -134,6 +134,13 @@ _OPEN = (
     live_socket.no_socket,
 )
 """For whoever comes."""
+_LARGE = (
+    *(jobs.create, jobs.put, jobs.patch, jobs.trigger, batches.trigger_batch),
+    *(job_definitions.take_in, scripts.header, scripts.save, scripts.try_it, secrets.put, calendars.add_calendar),
+    *(groups.create, groups.replace, users.create, users.change),
+    *(alarm_channels.add_channel, alarm_channels.put_channel, alarm_rules.preview),
+)
+"""For bodies above 64 KiB: code, parameters, templates, and lists that may be long."""
 _ASK_THEMSELVES = (services.credential, metrics.may_read, live_socket.live, log_streams.socket, changes.changes)
 """Checks that take other credentials too, and sockets, to which these come another way."""
 
@@ -177,7 +184,8 @@ def assembled(settings: Settings) -> FastAPI:
     audit_refusals(app)
     open_paths = paths_of(app.routes, _OPEN)
     app.add_middleware(CompactResponses)
-    app.add_middleware(BodyLimit, limit=settings.coordinator.max_body, open_paths=open_paths)
+    large_paths = paths_of(app.routes, _LARGE)
+    app.add_middleware(BodyLimit, limit=settings.coordinator.max_body, open_paths=open_paths, large_paths=large_paths)
     if settings.console.origins:
         app.add_middleware(
             CORSMiddleware,

@@ -14,8 +14,10 @@ from typing import Annotated, Any
 from fastapi import Depends, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from starlette.requests import HTTPConnection
+from starlette.types import Scope
 
 from orth.connections import known_caller
+from orth.coordinator.http.rates import BYTES_OF_A_DROP
 from orth.coordinator.http.strict_requests import check_understood
 from orth.coordinator.http.tools import Tools, ToolsHere
 from orth.domain.access import Permission, Rights
@@ -98,6 +100,14 @@ async def caller_of(tools: Tools, connection: HTTPConnection) -> Caller:
 async def find_caller(tools: Tools, connection: HTTPConnection) -> None:
     """See who is calling before anything else is looked at, for the first who asks; 401 likewise."""
     connection.scope[_FOUND] = await _read_caller(tools, connection)
+
+
+def charge(scope: Scope, size: int) -> None:
+    """Have the caller that was found pay for ``size`` bytes, besides the request itself."""
+    caller: Caller | None = scope.get(_FOUND)
+    if caller is not None:
+        tools: Tools = scope["app"].state.tools
+        tools.callers.take(caller.identity, size // BYTES_OF_A_DROP)
 
 
 async def _read_caller(tools: Tools, connection: HTTPConnection) -> Caller:

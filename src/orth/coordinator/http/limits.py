@@ -7,6 +7,7 @@ seen before anything of the body is read; and where anybody may ask, little is r
 
 import asyncio
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from starlette.datastructures import Headers
 from starlette.requests import HTTPConnection
@@ -14,7 +15,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Match, compile_path
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from orth.coordinator.http.callers import find_caller
+from orth.coordinator.http.callers import charge, find_caller
 from orth.coordinator.http.client_addresses import client_address
 from orth.coordinator.http.from_executors import envelope, is_executor_call, tell_refusal
 from orth.coordinator.http.problems import problem_of
@@ -29,6 +30,14 @@ from orth.wire.strict_json import read_json
 
 STRANGERS_LIMIT = 64 * 1024
 """Bytes of a body that are read before anybody has looked at a credential."""
+STRANGERS_VALUES = 100
+"""Values of such a body that are made."""
+SMALL_BODY = 64 * 1024
+"""Bytes of a body, but for the routes that take large ones."""
+MEMBERS_LIMIT, VALUES_LIMIT = 1_000, 5_000
+"""Members of one object, and values in all, of a small body. Each unknown member makes an error of its own."""
+LARGE_MEMBERS, LARGE_VALUES = 5_000, 50_000
+"""The same of a large one."""
 _FOR_KNOWN_CALLERS = "/api/v1/"
 
 
@@ -44,28 +53,32 @@ class BodyLimit:
     declared, and passes nothing on when the caller went away in the middle: half a request was never made.
     """
 
-    def __init__(self, app: ASGIApp, limit: int, open_paths: Iterable[str]) -> None:
-        """``open_paths`` are those that answer anybody."""
+    def __init__(self, app: ASGIApp, limit: int, open_paths: Iterable[str], large_paths: Iterable[str]) -> None:
+        """``open_paths`` are those that answer anybody, ``large_paths`` those that take up to ``limit`` bytes."""
         self._app = app
-        self._limit = limit
         self._open = [compile_path(path)[0] for path in open_paths]
+        self._large = [compile_path(path)[0] for path in large_paths]
+        self._of_strangers = _Bounds(min(limit, STRANGERS_LIMIT), STRANGERS_VALUES, STRANGERS_VALUES)
+        self._of_small = _Bounds(min(limit, SMALL_BODY), VALUES_LIMIT, MEMBERS_LIMIT)
+        self._of_large = _Bounds(limit, LARGE_VALUES, LARGE_MEMBERS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         from_executor = is_executor_call(scope["path"])
-        limit = self._limit
+        bounds = self._of_small
         try:
             if from_executor:
-                limit = await _limit_of_executor(scope)
+                bounds = _Bounds(await _limit_of_executor(scope), None, None)
             elif _announces_body(scope):
-                limit = await self._limit_of_caller(scope)
-            body = await _read(scope, receive, limit)
+                bounds = await self._bounds_of_caller(scope)
+            body = await _read(scope, receive, bounds.size)
             if body is None:
                 return
             if body and not from_executor:
-                _check_json(scope, body)
+                charge(scope, len(body))
+                _check_json(scope, body, bounds)
         except OrthError as error:
             if from_executor:
                 tell_refusal(scope["app"].state.tools, scope["path"], error)
@@ -73,11 +86,11 @@ class BodyLimit:
             return
         await self._app(scope, _replay(body, receive), send)
 
-    async def _limit_of_caller(self, scope: Scope) -> int:
+    async def _bounds_of_caller(self, scope: Scope) -> "_Bounds":
         """How large the body may be of whoever asks; 401 or 403 where that has to be somebody else."""
         path = scope["path"]
         if not path.startswith(_FOR_KNOWN_CALLERS) or any(one.match(path) for one in self._open):
-            return min(self._limit, STRANGERS_LIMIT)
+            return self._of_strangers
         tools, connection = scope["app"].state.tools, HTTPConnection(scope)
         try:
             await find_caller(tools, connection)
@@ -86,7 +99,16 @@ class BodyLimit:
                 scope["route"] = route
             await tell_refused(tools, connection, error)
             raise
-        return self._limit
+        return self._of_large if any(one.match(path) for one in self._large) else self._of_small
+
+
+@dataclass(frozen=True, slots=True)
+class _Bounds:
+    """What a body may have: bytes, values, and members in one object."""
+
+    size: int
+    values: int | None
+    members: int | None
 
 
 async def _limit_of_executor(scope: Scope) -> int:
@@ -129,12 +151,12 @@ def _header(scope: Scope, wanted: bytes) -> bytes:
     return values.get(wanted, b"")
 
 
-def _check_json(scope: Scope, body: bytes) -> None:
+def _check_json(scope: Scope, body: bytes, bounds: _Bounds) -> None:
     """Refuse what two readers could understand differently. A body nobody asked for is held to the same."""
     kind = _header(scope, b"content-type").decode("latin-1").partition(";")[0].strip().lower()
     if kind != "application/json" and not (kind.startswith("application/") and kind.endswith("+json")):
         raise NotJson.of("body_not_json", kind=quotable(kind, 60)) if kind else NotJson.of("body_of_no_type")
-    read_json(body, len(body))
+    read_json(body, len(body), values=bounds.values, members=bounds.members)
 
 
 async def _read(scope: Scope, receive: Receive, limit: int) -> bytes | None:

@@ -1,9 +1,9 @@
 """How often somebody may ask.
 
-Every caller has a bucket that fills steadily; a request takes one drop, and whoever finds it empty is told when to come
-back. Callers are known by their credential. Those without a good one share the bucket of their address, and only
-pay for what turned out to be unauthenticated: whoever is let in is not kept out by a stranger next door. Executors that
-proved the token of a group pay for registrations (``executor_rates``).
+Every caller has a bucket that fills steadily; a request takes one drop, and another one for each 4 KiB of its body.
+Whoever finds the bucket empty is told when to come back. Callers are known by their credential. Those without a good
+one share the bucket of their address, and only pay for what turned out to be unauthenticated: whoever is let in is not
+kept out by a stranger next door. Executors that proved the token of a group pay for registrations (``executor_rates``).
 """
 
 import math
@@ -24,6 +24,8 @@ from orth.sayings import SAYINGS
 from orth.wire.dialects import TOKEN_HEADERS
 from orth.wire.signatures import SIGNATURE_HEADER
 
+BYTES_OF_A_DROP = 4 * 1024
+"""Bytes of a body that cost as much as a request."""
 _LIMIT = 20_000
 """Buckets kept; the one that was used least recently goes, and is full again when its caller comes back."""
 _OPEN_TO_ALL = ("/health/", "/assets/")
@@ -56,7 +58,8 @@ class Buckets:
         self._levels: dict[str, tuple[float, float]] = {}
 
     def take(self, key: str, cost: float = 1) -> None:
-        """Take ``cost`` drops, or ``TooOften``."""
+        """Take ``cost`` drops, or ``TooOften``. A full bucket pays for a body of any size, and for its request."""
+        cost = min(cost, max(1, self._burst - 1))
         if (error := self.refusal(key, cost)) is not None:
             raise error
         level, now = self._level(key)
