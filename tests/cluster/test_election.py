@@ -256,10 +256,12 @@ async def test_it_knows_who_leads_and_since_when_the_lease_stands(
     await one.turn()
     await two.turn()
     clock.move(4)
-    assert one.standing == two.standing == Standing("one", 1, 4.0)
+    assert one.standing == Standing("one", 1, 4.0)
+    assert two.standing == Standing("one", 1, 4.0, renewed=False), "it may be dead, as far as this one knows"
     one.worked()
     await one.turn()
-    assert one.standing == Standing("one", 1, 0.0)
+    await two.turn()
+    assert one.standing == two.standing == Standing("one", 1, 0.0)
 
 
 async def test_only_the_word_of_the_leader_makes_a_follower_look(

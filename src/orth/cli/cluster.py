@@ -70,10 +70,19 @@ _COLUMNS = {
 
 
 def _lines(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    yield "Leader", found["leader"] or "-"
+    yield "Leader", _leader(found)
     age = "" if found["lease_age"] is None else f"   lease renewed {found['lease_age']:.1f} s ago"
     yield "Term", f"{found['term']}{age}"
     yield "Owned", f"{found['owned']}   handoffs {found['handoffs']}   orphans {found['orphans']}"
+
+
+def _leader(found: dict[str, Any]) -> str:
+    holder, state = found["lease_holder"], found["lease_state"]
+    if state == "expired":
+        return f"-   the lease of {holder} has expired; another coordinator will be elected"
+    if holder is None:
+        return "-"
+    return f"{holder}   the lease is not renewed in time" if state == "late" else str(holder)
 
 
 def _asked(asked: dict[str, Any]) -> Iterator[tuple[str, str]]:

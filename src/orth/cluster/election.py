@@ -48,12 +48,16 @@ class Standing:
     epoch: int
     lease_age: float
     """Seconds since this process renewed the lease, or first saw it as it is."""
+    renewed: bool = True
+    """Whether this process has renewed the lease in this term, or has seen a renewal."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Sighting:
     lease: Lease
     first_seen: float
+    renewed: bool = False
+    """Whether it is another lease than the one seen before: somebody was there to write it."""
 
 
 class Election(Loop):
@@ -114,7 +118,9 @@ class Election(Loop):
         if term is not None:
             return Standing(self._node.id, term.epoch, now - self._renewed_at)
         seen = self._sighting
-        return None if seen is None else Standing(seen.lease.node_id, seen.lease.epoch, now - seen.first_seen)
+        if seen is None:
+            return None
+        return Standing(seen.lease.node_id, seen.lease.epoch, now - seen.first_seen, seen.renewed)
 
     def worked(self) -> None:
         """A planning pass was completed: what a renewal has to be earned by."""
@@ -175,7 +181,7 @@ class Election(Loop):
         """Take note of the lease as it is; for how many seconds it has been so. Who only shows it needs no turns."""
         now = self.clock.monotonic()
         if self._sighting is None or self._sighting.lease != lease:
-            self._sighting = _Sighting(lease, now)
+            self._sighting = _Sighting(lease, now, renewed=self._sighting is not None)
         return now - self._sighting.first_seen
 
     async def _follow(self) -> float:

@@ -6,11 +6,12 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import insert
 
-from orth.coordinator.http.cluster import rules_of
+from orth.cluster.election import Standing
+from orth.coordinator.http.cluster import judge_lease, rules_of
 from orth.settings.sections import ClusterSection
 from orth.store.cluster_history import Change, note_handoffs, note_term
 from orth.store.database import Connection
-from orth.store.leases import Term, read_lease, take_lease
+from orth.store.leases import Lease, Term, read_lease, take_lease
 from orth.store.nodes import Beat, Load, NodeState, Role, Wish, find_node, join
 from orth.store.tables import ownership
 from tests.coordinator.http.live import Caller, Site
@@ -45,6 +46,33 @@ def own(connection: Connection, ids: Sequence[int], node_id: str | None, state: 
 def test_before_anybody_has_joined_there_is_nobody(admin: Caller) -> None:
     found = admin.get("/api/v1/cluster").json
     assert (found["leader"], found["term"], found["lease_age"], found["nodes"]) == (None, 0, None, [])
+
+
+def test_a_dead_leader_does_not_lead(site: Site, admin: Caller) -> None:
+    joined(site, "alpha", NodeState.DEAD)
+    joined(site, "beta")
+    leads(site, "alpha")
+    found = admin.get("/api/v1/cluster").json
+    assert (found["leader"], found["lease_holder"], found["lease_state"]) == (None, "alpha", "expired")
+    assert {one["role"] for one in found["nodes"]} == {"follower"}
+    assert admin.post("/api/v1/cluster/step-down").problem(409)["detail"] == "Nobody leads at the moment."
+
+
+@pytest.mark.parametrize(
+    ("standing", "state"),
+    [
+        (None, "not_seen"),
+        (Standing("alpha", 1, 0.0, renewed=False), "not_seen"),
+        (Standing("alpha", 6, 0.0), "not_seen"),
+        (Standing("alpha", 7, 20.0), "renewed"),
+        (Standing("alpha", 7, 20.1), "late"),
+        (Standing("alpha", 7, 20.1, renewed=False), "late"),
+        (Standing("alpha", 7, 30.0), "expired"),
+    ],
+)
+def test_a_lease_that_is_not_renewed_is_late_and_then_expired(standing: Standing | None, state: str) -> None:
+    lease = Lease("alpha", "process-of-alpha", epoch=7 if standing is None or standing.epoch != 1 else 1, renewals=3)
+    assert judge_lease(lease, standing, rules_of(ClusterSection())) == state
 
 
 def test_the_rules_are_those_of_the_settings(admin: Caller) -> None:

@@ -40,6 +40,13 @@ class StateShown(StrEnum):
     DEAD = "dead"
 
 
+class LeaseShown(StrEnum):
+    RENEWED = "renewed"  # by the coordinator that answers, or seen by it, within two intervals
+    NOT_SEEN = "not_seen"  # the coordinator that answers has not seen a renewal yet
+    LATE = "late"  # no renewal for more than two intervals
+    EXPIRED = "expired"  # no renewal for the whole lease, or its holder is dead: nobody leads
+
+
 class RoleShown(StrEnum):
     LEADER = "leader"
     FOLLOWER = "follower"
@@ -83,7 +90,15 @@ class RulesShown(BaseModel):
 
 
 class ClusterShown(BaseModel):
-    leader: str | None = Field(description="Null while nobody leads.")
+    leader: str | None = Field(description="Null while nobody leads, also when the lease has expired.")
+    lease_holder: str | None = Field(
+        description="The coordinator that took the lease last and has not given it up, even if it has died since."
+    )
+    lease_state: LeaseShown | None = Field(
+        description="As the coordinator that answers sees it; null without a lease. `not_seen`: it has not seen a "
+        "renewal yet. `late`: none for more than two intervals. `expired`: none for the whole lease, or the holder is "
+        "dead; nobody leads until another coordinator is elected."
+    )
     term: int = Field(description="The number of the leadership; 0 before the first.")
     lease_age: float | None = Field(
         description="Seconds since the coordinator that answers renewed the lease, or saw it renewed."
@@ -114,13 +129,17 @@ async def show(tools: ToolsHere) -> ClusterShown:
     fellows = {one.row.said.node_id: one for one in tools.membership.fellows.all()}
     kept = _kept(counts, {row.said.incarnation for row in rows if _is_there(tools, row)})
     standing = tools.election.standing
+    state = _lease_state(tools, lease, rows)
+    led = lease if state is not LeaseShown.EXPIRED else None
     return ClusterShown(
-        leader=lease.node_id if lease else None,
+        leader=led.node_id if led else None,
+        lease_holder=lease.node_id if lease else None,
+        lease_state=state,
         term=lease.epoch if lease else 0,
         lease_age=_lease_age(lease, standing),
         answered_by=tools.node_id,
         rules=rules_of(tools.settings.cluster),
-        nodes=[_node(row, fellows.get(row.said.node_id), lease, kept, tools.clock) for row in rows],
+        nodes=[_node(row, fellows.get(row.said.node_id), led, kept, tools.clock) for row in rows],
         owned=sum(one.count for one in kept),
         handoffs=sum(one.count for one in kept if one.holding == Holding.OFFERED),
         orphans=sum(one.count for one in counts if one not in kept),
@@ -145,7 +164,7 @@ async def step_down(tools: ToolsHere, caller: CallerHere) -> Asked:
     """Ask the leader to let another coordinator lead."""
     lease, rows, _counts = await tools.db.read(_all)
     leader = next((one for one in rows if lease and one.said.incarnation == lease.incarnation), None)
-    if lease is None or leader is None:
+    if lease is None or leader is None or _lease_state(tools, lease, rows) is LeaseShown.EXPIRED:
         raise Conflict.of("nobody_leads")
     if not any(_would_lead(tools, row) for row in rows if row is not leader):
         raise Conflict.of("no_other_leader", node=leader.said.node_id)
@@ -186,6 +205,27 @@ def _lease_age(lease: Lease | None, standing: Standing | None) -> float | None:
     if lease is None or standing is None or standing.epoch != lease.epoch:
         return None
     return round(standing.lease_age, 3)
+
+
+def _lease_state(tools: Tools, lease: Lease | None, rows: Sequence[NodeRow]) -> LeaseShown | None:
+    if lease is None or lease.node_id is None:
+        return None
+    holder = next((row for row in rows if row.said.incarnation == lease.incarnation), None)
+    if holder is not None and not _is_there(tools, holder):
+        return LeaseShown.EXPIRED
+    return judge_lease(lease, tools.election.standing, rules_of(tools.settings.cluster))
+
+
+def judge_lease(lease: Lease, standing: Standing | None, rules: RulesShown) -> LeaseShown:
+    """What the age of a lease says: its holder may have died, and no other leader may have been elected yet."""
+    age = _lease_age(lease, standing)
+    if age is None or standing is None:
+        return LeaseShown.NOT_SEEN
+    if age >= rules.lease:
+        return LeaseShown.EXPIRED
+    if age > 2 * rules.lease_renew:
+        return LeaseShown.LATE
+    return LeaseShown.RENEWED if standing.renewed else LeaseShown.NOT_SEEN
 
 
 def _is_there(tools: Tools, row: NodeRow) -> bool:
