@@ -56,7 +56,7 @@ def import_into(store: str, origin: str, **wishes: object) -> Report:
     return import_xxl_job(
         origin,
         store,
-        timezone=str(wishes.pop("timezone", "Asia/Shanghai")),
+        timezone=wishes.pop("timezone", "Asia/Shanghai"),
         dry_run=bool(wishes.pop("dry_run", False)),
         wishes=Wishes(**wishes),  # type: ignore[arg-type]
         clock=ManualClock(),

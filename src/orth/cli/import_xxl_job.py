@@ -27,9 +27,8 @@ def import_() -> None:
 )
 @store_option
 @coordinator_dir_option
-@click.option(
-    "--timezone", metavar="ZONE", help="Zone of its cron expressions.  [default: coordinator.default_timezone]"
-)
+@click.option("--timezone", metavar="ZONE", help="Time zone of the Java process of xxl-job, such as Asia/Shanghai.")
+@click.option("--utc", is_flag=True, help="The same as --timezone UTC.")
 @click.option(
     "--group",
     "groups",
@@ -46,6 +45,7 @@ def xxl_job(
     store: str | None,
     data_dir: str | None,
     timezone: str | None,
+    utc: bool,
     groups: tuple[str, ...],
     keep_running: bool,
     dry_run: bool,
@@ -54,9 +54,12 @@ def xxl_job(
 ) -> None:
     """Import groups, jobs, scripts and users of xxl-job (2.x, 3.x).
 
-    Users arrive without passwords, jobs stopped. It may be repeated: what is already there is left alone. Exit code:
-    0 if anything of it is there now, 1 if nothing could be taken over.
+    Users arrive without passwords, jobs stopped. Jobs with cron expressions need --timezone or --utc. It may be
+    repeated: what is already there is left alone, and a time zone that an earlier import got wrong is repaired. Exit
+    code: 0 if anything of it is there now, 1 if nothing could be taken over.
     """
+    if utc and timezone:
+        raise click.UsageError("--timezone and --utc exclude each other.")
     settings = settings_of({"store.url": store, "coordinator.data_dir": data_dir}, config)
     with needing_extra("server"):
         from orth.clock import SystemClock
@@ -66,7 +69,7 @@ def xxl_job(
     report = import_xxl_job(
         origin,
         settings.store_url,
-        timezone=timezone or settings.coordinator.default_timezone,
+        timezone="UTC" if utc else timezone,
         wishes=Wishes(_app_names(groups), keep_running, settings.security.jobs_per_group),
         dry_run=dry_run,
         clock=SystemClock(),

@@ -80,6 +80,16 @@ class Fields:
             self.notes.append(f"{name} {number} became {within}")
         return within
 
+    def whole(self, name: str) -> int:
+        """A whole number of any size; absent and empty are 0."""
+        value = self._row.get(name)
+        if value is None or value == "":
+            return 0
+        try:
+            return whole_number(value)
+        except ValueError:
+            raise Unusable(f"{name} is not a whole number") from None
+
     def choice(self, name: str, kind: type[E], default: E, aliases: Mapping[str, StrEnum]) -> E:
         """One of the names of ``kind``; an unknown one becomes the default, with a note."""
         text = self.text(name).strip().upper()

@@ -85,6 +85,7 @@ class MappedJob:
     ran: bool
     versions: tuple[GlueVersion, ...]
     notes: tuple[str, ...]
+    planned: int = 0  # its next fire as stored over there; 0 if it is not known
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,15 +100,20 @@ class MappedUser:
 class Mapped:
     """Everything that can be taken over, and what cannot."""
 
+    timezone: str | None = None
+    """In which cron expressions were read; None if nobody said it."""
     groups: list[MappedGroup] = field(default_factory=list)
     jobs: list[MappedJob] = field(default_factory=list)
     users: list[MappedUser] = field(default_factory=list)
     refused: list[Refused] = field(default_factory=list)
 
 
-def mapped(export: Export, timezone: str, now: int) -> Mapped:
-    """``export`` in our words. Local times in it, and its cron expressions, are read in ``timezone``."""
-    result = Mapped()
+def mapped(export: Export, given: str | None, now: int) -> Mapped:
+    """``export`` in our words. Local times in it, and its cron expressions, are read in the time zone ``given``, or in
+    UTC.
+    """
+    timezone = given or "UTC"
+    result = Mapped(timezone=given)
     versions = _versions_by_job(export.scripts, timezone, result.refused)
     for origin, fields in _each(export.groups, "group", ("app_name", "title", "name"), timezone, result.refused):
         with _refusing(origin, result.refused):
@@ -236,10 +242,18 @@ def _job(origin: Origin, fields: Fields, versions: tuple[GlueVersion, ...], time
         app_name=fields.text("app_name").strip(),
         children=fields.ids("child_jobid"),
         super_task=0 if super_task == origin.id else super_task,
-        ran=fields.number("trigger_status", 0, 1) == 1 and kept,
+        ran=(running := fields.number("trigger_status", 0, 1) == 1) and kept,
         versions=versions,
+        planned=_planned(fields) if running and kept else 0,
         notes=tuple(fields.notes),
     )
+
+
+def _planned(fields: Fields) -> int:
+    try:
+        return fields.whole("trigger_next_time")
+    except Unusable:
+        return 0  # it only informs
 
 
 def _alarm_email(fields: Fields) -> str:
@@ -344,7 +358,8 @@ def _script(origin: Origin, fields: Fields) -> _Script:
 
 def definition(job: Job) -> Job:
     """``job`` without what an import does not decide (ids, where it stands in its schedule), and without its family:
-    that is known only when every job has its id here, and compared then (``families``).
+    that is known only when every job has its id here, and compared then (``families``). A job without code has no
+    version of it either.
     """
     return replace(
         job,
@@ -356,4 +371,10 @@ def definition(job: Job) -> Job:
         trigger_last_time=0,
         trigger_next_time=0,
         due_time=0,
+        glue_updatetime=0 if job.glue_type is GlueType.BEAN else job.glue_updatetime,
     )
+
+
+def without_zone(job: Job) -> Job:
+    """The definition without what depends on the time zone of an import."""
+    return replace(definition(job), timezone="", glue_updatetime=0)

@@ -5,7 +5,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from orth.clock import iso
 from orth.importing.mapping import Origin
+from orth.importing.readings import Reading
 
 
 class Fate(StrEnum):
@@ -13,6 +15,7 @@ class Fate(StrEnum):
 
     CREATED = "created"
     THERE = "there"  # already here, and the same
+    REPAIRED = "repaired"  # already here, and only in another time zone than that of this import
     DIFFERS = "differs"  # already here, and not the same: left as it is
     REFUSED = "refused"
 
@@ -36,6 +39,11 @@ class Report:
     dry_run: bool = False
     to_allow: tuple[tuple[int, str], ...] = ()
     """Groups here, each an id and an app name, that must allow scripts before the code of their jobs runs."""
+    timezone: str | None = None
+    """In which cron expressions were read; None if nobody said it."""
+    schedules: Sequence[Reading] = ()
+    zone_there: str | None = None
+    """The offset of the zone over there, if what is planned there fits one alone and it is not that of ``timezone``."""
 
     @property
     def fruitless(self) -> bool:
@@ -46,6 +54,8 @@ class Report:
         return {
             "dry_run": self.dry_run,
             "started": self.started,
+            "timezone": self.timezone,
+            "schedules": [one.as_json() for one in self.schedules],
             "groups_to_allow_scripts": [{"id": group, "app_name": name} for group, name in self.to_allow],
             "entries": [
                 {
@@ -68,25 +78,64 @@ class Report:
             fates = [entry.fate for entry in self.entries if entry.origin.kind == kind]
             if fates or kind != "script":  # those that came are a part of their jobs
                 yield f"{kind + 's:':8} {_counted(fates)}"
+        if self.schedules:
+            yield f"{'zone:':8} {self.timezone or 'not given'}"
         if self.started:
             yield f"{'started:':8} {self.started}"
         if self.to_allow:
             yield ""
             yield "These groups have jobs with code, which runs only when an administrator allows it:"
             yield from (f"  {name}: orth script allow {group}" for group, name in self.to_allow)
+        yield from self._zone_lines()
         for fate, title in _TITLES.items():
             yield from _section(title, [entry for entry in self.entries if entry.fate is fate])
         noted = [entry for entry in self.entries if entry.notes and entry.fate in (Fate.CREATED, Fate.THERE)]
         yield from _section("Changed on the way:", noted)
+        if self.schedules:
+            yield ""
+            yield "Next fires of cron expressions:"
+        for one in self.schedules:
+            yield from _reading_lines(one)
+
+    def _zone_lines(self) -> Iterable[str]:
+        if self.schedules and self.timezone is None:
+            yield ""
+            yield "xxl-job reads cron expressions in the time zone of its Java process, which its database does not"
+            yield "store. New jobs with such an expression are not taken over. Repeat with --timezone ZONE, or --utc."
+        if self.zone_there is not None:
+            yield ""
+            yield f"What xxl-job has planned fits {self.zone_there} only" + (
+                f", not {self.timezone}: check --timezone." if self.timezone else "."
+            )
 
 
-_TITLES = {Fate.REFUSED: "Not taken over:", Fate.DIFFERS: "Already here, and different; left as it is:"}
+_TITLES = {
+    Fate.REFUSED: "Not taken over:",
+    Fate.REPAIRED: "Already here in another time zone, and repaired:",
+    Fate.DIFFERS: "Already here, and different; left as it is:",
+}
 
 
 def _counted(fates: Sequence[Fate]) -> str:
     counts = Counter(fates)
-    words = {Fate.CREATED: "new", Fate.THERE: "already here", Fate.DIFFERS: "different", Fate.REFUSED: "not taken over"}
+    words = {
+        Fate.CREATED: "new",
+        Fate.THERE: "already here",
+        Fate.REPAIRED: "repaired",
+        Fate.DIFFERS: "different",
+        Fate.REFUSED: "not taken over",
+    }
     return ", ".join(f"{counts[fate]} {word}" for fate, word in words.items() if counts[fate]) or "none"
+
+
+def _reading_lines(one: Reading) -> Iterable[str]:
+    number = f" {one.origin.id}" if one.origin.id > 0 else ""
+    yield f"  job{number} {one.origin.name!r}: {one.conf}"
+    width = max(len(zone) for zone, _fires in one.fires)
+    for zone, fires in one.fires:
+        yield f"    in {zone:{width}}  {', '.join(map(iso, fires)) or 'never'}"
+    if one.planned:
+        yield f"    in xxl-job: {iso(one.planned)}" + ("" if one.fits else f", which is no fire in {one.fires[0][0]}")
 
 
 def _section(title: str, entries: Sequence[Entry]) -> Iterable[str]:

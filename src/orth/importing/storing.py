@@ -7,18 +7,18 @@ from functools import partial
 from getpass import getuser
 from itertools import chain
 
-from orth.coordinator.defining import define, define_group, start_job
+from orth.coordinator.defining import define, define_group, edit, start_job
 from orth.coordinator.first_start import ADMIN
 from orth.domain.access import Role
 from orth.domain.audit import Actor, ActorKind, Deed
-from orth.domain.jobs import AddressType, Group, Job
+from orth.domain.jobs import AddressType, Group, Job, ScheduleType
 from orth.domain.nodes import normal_address
 from orth.domain.scripts import runs_code
 from orth.errors import OrthError
 from orth.importing.families import Notes, children, other_children, other_super_task, super_tasks
-from orth.importing.mapping import Mapped, MappedGroup, MappedJob, MappedUser, Origin, definition
+from orth.importing.mapping import Mapped, MappedGroup, MappedJob, MappedUser, Origin, definition, without_zone
 from orth.importing.report import Entry, Fate, Report
-from orth.store.audit import record
+from orth.store.audit import Wanted, newest_entries, record
 from orth.store.database import Connection
 from orth.store.glue_versions import keep_glue_versions
 from orth.store.groups import groups_by_id, list_groups
@@ -26,6 +26,7 @@ from orth.store.jobs import UnreadableJob, get_job, jobs_by_id, list_jobs, repla
 from orth.store.quotas import check_room_for_job
 from orth.store.users import add_user, find_user, set_grants
 
+_NEEDS_ZONE = "its cron expression needs a time zone: repeat with --timezone ZONE, or --utc"
 NO_PASSWORD = "!"  # noqa: S105  # no hash looks like this, so nobody can sign in with it
 _PAGE = 1000
 
@@ -52,7 +53,8 @@ def store(connection: Connection, found: Mapped, wishes: Wishes, now: int) -> Re
         entries.append(entry)
         groups[group.origin.id] = entry.id
     apps = {name: group.id for name, group in here.items()}
-    jobs = _JobWriter(connection, _GroupFinder(groups, apps, wishes.app_names), now, wishes.jobs_per_group)
+    finder = _GroupFinder(groups, apps, wishes.app_names)
+    jobs = _JobWriter(connection, finder, now, wishes, found.timezone)
     entries += jobs.write(found.jobs)
     started = jobs.start() if wishes.keep_running else 0
     entries += [_store_user(connection, user, groups, now) for user in found.users]
@@ -156,13 +158,21 @@ class _Known:
     def same(self, job: Job, super_task: bool, followers: int) -> Job | None:
         """The one with this very definition; of several rather one with a super task as well, and as many children."""
         candidates = self._left[_namesake(job)]
-        same = [one for one in candidates if definition(one) == job]
+        same = [one for one in candidates if definition(one) == definition(job)]
         if not same:
             return None
         found = max(
             same, key=lambda one: ((one.super_id is not None) == super_task, len(one.child_job_ids) == followers)
         )
         candidates.remove(found)
+        return found
+
+    def same_but_zone(self, job: Job) -> Job | None:
+        """The one that an import in another time zone would have made of this definition."""
+        candidates = self._left[_namesake(job)]
+        found = next((one for one in candidates if without_zone(one) == without_zone(job)), None)
+        if found is not None:
+            candidates.remove(found)
         return found
 
     def namesake(self, job: Job) -> Job | None:
@@ -187,16 +197,20 @@ class _Present:
 class _JobWriter:
     """Writes jobs: first those that stand alone, then those that run the handler of another, then who follows whom."""
 
-    def __init__(self, connection: Connection, finder: _GroupFinder, now: int, jobs_per_group: int) -> None:
+    def __init__(
+        self, connection: Connection, finder: _GroupFinder, now: int, wishes: Wishes, timezone: str | None
+    ) -> None:
+        self._timezone = timezone
         self._connection = connection
         self._finder = finder
         self._now = now
-        self._jobs_per_group = jobs_per_group
+        self._jobs_per_group = wishes.jobs_per_group
         self._entries: dict[Origin, Entry] = {}
         self._ids: dict[int, int] = {}
         self._notes: Notes = defaultdict(list)
         self._new: list[MappedJob] = []
         self._present: list[_Present] = []
+        self._repairs: dict[int, str] = {}
         self.groups_with_code: set[int] = set()
         """Groups here whose jobs have code, of those that were found."""
 
@@ -242,13 +256,35 @@ class _JobWriter:
             else:
                 self._know(found, same, [])
         missing: list[tuple[MappedJob, Job]] = []
-        for found, job in changed:
+        for found, job in self._repaired(changed, known):
             other = known[job.job_group].namesake(job)
             if other is None:
                 missing.append((found, job))
             else:
                 self._know(found, other, _differences(other, job))
         return missing
+
+    def _repaired(
+        self, changed: Sequence[tuple[MappedJob, Job]], known: Mapping[int, _Known]
+    ) -> list[tuple[MappedJob, Job]]:
+        """Give the zone of this import to jobs that an earlier one has taken over in another; the others, as they are.
+        A job that somebody has edited here keeps its zone. Without a zone nothing is compared that depends on it.
+        """
+        others: list[tuple[MappedJob, Job]] = []
+        for found, job in changed:
+            here = known[job.job_group].same_but_zone(job)
+            if here is None:
+                others.append((found, job))
+            elif self._timezone is None:
+                self._know(found, here, [])
+            elif _was_edited(self._connection, here.id):
+                self._know(found, here, _differences(here, job))
+            else:
+                whole = replace(here, timezone=job.timezone, glue_updatetime=job.glue_updatetime)
+                edit(self._connection, here, whole, self._now, True)
+                self._know(found, here, [])
+                self._repairs[found.origin.id] = f"its time zone was {here.timezone} and is {job.timezone} now"
+        return others
 
     def _know(self, found: MappedJob, here: Job, named: list[str]) -> None:
         self._present.append(_Present(found, here, named))
@@ -265,6 +301,8 @@ class _JobWriter:
                 named.append("super_task_id")
             if named:
                 self._tell(found, Fate.DIFFERS, here.id, (_differs_in(named),))
+            elif found.origin.id in self._repairs:
+                self._tell(found, Fate.REPAIRED, here.id, (self._repairs[found.origin.id],))
             else:
                 self._tell(found, Fate.THERE, here.id)
 
@@ -278,6 +316,9 @@ class _JobWriter:
         return to in passed
 
     def _create(self, found: MappedJob, job: Job, super_task: int) -> None:
+        if self._timezone is None and job.schedule_type is ScheduleType.CRON:
+            self._tell(found, Fate.REFUSED, notes=(_NEEDS_ZONE,))
+            return
         if super_task and super_task not in self._ids:
             self._notes[found.origin.id].append(f"its super task {super_task} was not taken over, so it runs its own")
         try:
@@ -299,8 +340,15 @@ class _JobWriter:
             self._ids[found.origin.id] = job_id
 
 
+def _was_edited(connection: Connection, job_id: int) -> bool:
+    """Whether somebody has edited a job since an import made it, or made it by hand."""
+    deeds = Wanted(actions=("job.create", "job.update"), object_kind="job", object_id=str(job_id))
+    return bool(newest_entries(connection, deeds, None, 1))
+
+
 def _differences(here: Job, there: Job) -> list[str]:
-    return [item.name for item in fields(Job) if getattr(definition(here), item.name) != getattr(there, item.name)]
+    mine, theirs = definition(here), definition(there)
+    return [item.name for item in fields(Job) if getattr(mine, item.name) != getattr(theirs, item.name)]
 
 
 def _differs_in(named: Sequence[str]) -> str:
