@@ -43,7 +43,7 @@ def test_one_that_lets_everybody_in_is_told_of_where_others_reach_it(start_serve
 def test_one_that_is_not_there(free_port: int) -> None:
     case = case_of({"channels": {"url": f"redis://:the-password@127.0.0.1:{free_port}/0"}})
     verdict = only(look_at_redis(case, ""), State.BAD)
-    assert "does not answer" in verdict.what
+    assert "refused the connection" in verdict.what
     assert "the-password" not in verdict.what + verdict.next
 
 

@@ -17,6 +17,7 @@ from orth.wire.executor_calls import LOG_REPLY_LIMIT, STATE_REPLY_LIMIT, Executo
 from orth.wire.executor_link import AnswerUnknown, ExecutorLink, NotAnExecutor, NotSent
 from orth.wire.fields import BODY_LIMIT
 from orth.wire.messages import Extension, LogPage, LogRequest, RunRequest
+from orth.wire.network_reasons import place_of
 from orth.wire.signatures import Key, Signer
 from tests.wire.peers import Behaviour, Exchange, Peer, answering, not_accepting, refusing, serving_one_at_a_time
 
@@ -170,7 +171,7 @@ class TestNotSent:
     async def test_refused(self, calls: ExecutorCalls) -> None:
         with refusing() as address, pytest.raises(NotSent) as failed:
             await calls.run(address, TRIGGER, token="")
-        assert address in str(failed.value)
+        assert str(failed.value) == f"{place_of(address)} refused the connection."
         assert failed.value.nobody_listens
 
     async def test_no_such_name(self, calls: ExecutorCalls) -> None:

@@ -105,7 +105,7 @@ async def test_the_end_of_a_process_is_told_at_once(watch: Watch) -> None:
         await watch.lines.ask(peer.address)
     assert await watch.next_end() == (peer.address, False)
     assert peer.address not in watch.lines
-    with pytest.raises(NotSent, match="Connection refused"):
+    with pytest.raises(NotSent, match="refused the connection"):
         await watch.lines.ask(peer.address)
 
 

@@ -10,6 +10,7 @@ from orth.domain.jobs import ScheduleType
 from orth.domain.retries import LARGEST_MULTIPLIER
 from orth.domain.schedules import read_schedule
 from orth.errors import Conflict, Invalid, Unauthenticated, Unavailable
+from orth.wire.network_reasons import network_sentence
 
 GREETING = "demo.hello"
 _TIMEOUT = urllib3.Timeout(total=5)
@@ -39,7 +40,7 @@ class AdminApi:
         try:
             answer = self._pool.request(method, f"{self._url}{path}", json=body, headers=headers, timeout=_TIMEOUT)
         except urllib3.exceptions.HTTPError as error:
-            raise Unavailable(f"{self._url} does not answer: {error}") from None
+            raise Unavailable(f"{network_sentence(self._url, error)}.") from None
         data = _read(answer.data)
         if answer.status == Unauthenticated.status:
             raise Unauthenticated(f"{method} {path}: {_detail(data) or answer.status}")

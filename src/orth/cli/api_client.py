@@ -185,7 +185,9 @@ class ApiClient(AbstractContextManager["ApiClient"]):
                 *lines, rest = (rest + part).split(b"\n")
                 yield from (line.decode("utf-8", "replace") for line in lines)
         except urllib3.exceptions.HTTPError as error:
-            raise Unavailable(f"{self.url} broke off: {error}.") from None
+            from orth.wire.network_reasons import network_sentence
+
+            raise Unavailable(f"{network_sentence(self.url, error)} before the end.") from None
         finally:
             answer.close()
 
@@ -226,8 +228,10 @@ class ApiClient(AbstractContextManager["ApiClient"]):
                 )
             return self._pool.request(method, target, json=body, headers=sent, redirect=False)
         except urllib3.exceptions.HTTPError as error:
+            from orth.wire.network_reasons import network_sentence
+
             raise Unavailable(
-                f"{self.url} does not answer: {error}.",
+                f"{network_sentence(self.url, error)}.",
                 hint="Is a coordinator running there? --server chooses another.",
             ) from None
 

@@ -1,9 +1,6 @@
 """One HTTP request to an address somebody configured, and why there was no answer."""
 
-import errno
 import json
-import socket
-import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -14,6 +11,7 @@ import urllib3
 from urllib3 import exceptions
 
 from orth.wire.bounded_http import bounded_pool
+from orth.wire.network_reasons import Reason, network_finding
 from orth.wire.trusting import trusting
 
 PATIENCE = 3.0
@@ -79,44 +77,19 @@ def bearer(token: str | None) -> dict[str, str]:
     return {"Authorization": f"Bearer {token}"} if token else {}
 
 
+_SILENCES = {
+    Reason.NAME: Silence.NAME,
+    Reason.REFUSED: Silence.REFUSED,
+    Reason.SILENT: Silence.TIMEOUT,
+    Reason.UNREACHABLE: Silence.UNREACHABLE,
+    Reason.CERTIFICATE: Silence.CERTIFICATE,
+    Reason.NO_TLS: Silence.PLAIN,
+    Reason.NOT_HTTP: Silence.STRANGE,
+    Reason.CLOSED: Silence.STRANGE,
+}
+
+
 def _no_answer(error: Exception) -> NoAnswer:
-    if isinstance(error, exceptions.NameResolutionError | socket.gaierror):
-        return NoAnswer(Silence.NAME)
-    if isinstance(error, exceptions.SSLError | ssl.SSLError):
-        return _no_tls(error)
-    number = _number(error)  # before the time: urllib3 counts a refused connection among those that took too long
-    if number == errno.ECONNREFUSED:
-        return NoAnswer(Silence.REFUSED)
-    if number in (errno.EHOSTUNREACH, errno.ENETUNREACH):
-        return NoAnswer(Silence.UNREACHABLE)
-    if isinstance(error, exceptions.TimeoutError | TimeoutError):
-        return NoAnswer(Silence.TIMEOUT)
-    if isinstance(error, exceptions.ProtocolError):
-        return NoAnswer(Silence.STRANGE)
-    return NoAnswer(Silence.OTHER, type(error).__name__)
-
-
-def _no_tls(error: Exception) -> NoAnswer:
-    cause = _caused_by(error, ssl.SSLError)
-    if isinstance(cause, ssl.SSLCertVerificationError):
-        return NoAnswer(Silence.CERTIFICATE, cause.verify_message)
-    text = str(cause or error)
-    if "WRONG_VERSION_NUMBER" in text or "RECORD_LAYER_FAILURE" in text:
-        return NoAnswer(Silence.PLAIN)
-    return NoAnswer(Silence.OTHER, "TLS")
-
-
-def _number(error: Exception) -> int | None:
-    cause = _caused_by(error, OSError)
-    return cause.errno if isinstance(cause, OSError) else None
-
-
-def _caused_by(error: BaseException, kind: type[BaseException]) -> BaseException | None:
-    """The first error of ``kind`` behind ``error``: urllib3 wraps, in arguments and as causes."""
-    seen: list[BaseException] = [error]
-    for one in seen:
-        if isinstance(one, kind):
-            return one
-        inner = (one.__cause__, one.__context__, *one.args)
-        seen += [other for other in inner if isinstance(other, BaseException) and other not in seen]
-    return None
+    reason, detail = network_finding(error)
+    silence = _SILENCES.get(reason, Silence.OTHER)
+    return NoAnswer(silence, detail or ("" if silence is not Silence.OTHER else type(error).__name__))

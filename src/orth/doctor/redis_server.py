@@ -9,6 +9,7 @@ from orth.distribution import install_command
 from orth.doctor.case import Case
 from orth.doctor.verdicts import Verdict, bad, ok, warn
 from orth.settings import Address
+from orth.wire.network_reasons import network_sentence
 
 _PATIENCE = 3.0
 _OLDEST = 7
@@ -37,7 +38,7 @@ def look_at_redis(case: Case, _subject: str) -> list[Verdict]:
     except redis.exceptions.ResponseError as error:
         return [bad(f"Redis refuses to be asked: {error}.", "Look at the rights of the user in channels.url.")]
     except (redis.exceptions.RedisError, OSError) as error:
-        what = f"Redis does not answer: {error}. Work goes on without it, and is noticed later."
+        what = f"{network_sentence(url, error)}. Work goes on without it, and is noticed later."
         return [bad(what, "Start it, or correct channels.url.")]
 
 

@@ -28,6 +28,7 @@ from orth.domain.scripts import HTTP
 from orth.executor.context import JobContext, JobFailed
 from orth.version import __version__
 from orth.wire.answer_reader import AnswerReader, Left, left_of
+from orth.wire.network_reasons import network_sentence
 from orth.wire.outbound import Outbound
 
 NAME = HTTP
@@ -60,7 +61,7 @@ def http_handler(outbound: Outbound) -> Callable[..., str]:
             asked = _Asked(method, parse_url(url), data, sent)
             status, shown = _answer(asked, outbound, left_of(limit, ctx.clock))
         except (OSError, HTTPException, LocationParseError, ValueError) as error:
-            raise JobFailed(f"{method} {url} failed: {str(error) or type(error).__name__}") from None
+            raise JobFailed(f"{method} {url} failed: {network_sentence(url, error)}.") from None
         ctx.log("{} {} answered {}", method, url, status)
         if shown:
             cut = f"\n… only the first {SHOWN_BYTES} bytes are shown" if len(shown) > SHOWN_BYTES else ""

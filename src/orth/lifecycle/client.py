@@ -24,6 +24,7 @@ from orth.settings.values import hide_passwords
 from orth.wire.bounded_http import BoundedHttp, Overdue
 from orth.wire.dialects import Dialect, auth_headers
 from orth.wire.fields import BODY_LIMIT
+from orth.wire.network_reasons import network_sentence
 from orth.wire.signatures import Key, Signer
 from orth.wire.signed_http import SignedHttp
 from orth.wire.strict_json import read_json
@@ -201,7 +202,7 @@ def _no_answer(url: str, error: HTTPError, timeout: float, *, overdue: bool) -> 
     timed_out = overdue or (isinstance(error, HttpTimeout | Overdue) and not isinstance(error, NewConnectionError))
     if timed_out:
         return RegistryTrouble(Cause.TIMEOUT, f"no answer from {url} within {timeout:g} s")
-    return RegistryTrouble(Cause.NETWORK, f"{url}: {error}")
+    return RegistryTrouble(Cause.NETWORK, network_sentence(url, error))
 
 
 def _cause_of(status: int) -> Cause:

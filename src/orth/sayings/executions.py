@@ -49,7 +49,7 @@ SAYINGS: Mapping[str, tuple[str, str]] = {
         "Name them by ids, or filter by job_id, job_group, status, reason_code, since or until.",
     ),
     "executor_not_reached": (
-        "{address}: {said}.",
+        "{address} {said}.",
         "",
     ),
     "executor_without_token": (

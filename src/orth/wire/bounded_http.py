@@ -30,6 +30,10 @@ class Overdue(HTTPError):
     """An answer that was not complete in time."""
 
 
+class AnswerTooLarge(HTTPError):
+    """An answer of which no more is read."""
+
+
 class Answer(NamedTuple):
     """The whole of an answer."""
 
@@ -108,7 +112,7 @@ class BoundedHttp:
             while chunk := response.read1(_CHUNK, decode_content=False):
                 body += chunk
                 if len(body) > BODY_LIMIT:
-                    raise HTTPError(f"the answer is larger than {BODY_LIMIT} bytes")
+                    raise AnswerTooLarge(f"the answer is larger than {BODY_LIMIT} bytes")
                 if self._clock.monotonic() > deadline:
                     raise overdue
         except ReadTimeoutError:

@@ -35,6 +35,7 @@ from orth.wire.dialects import (
 )
 from orth.wire.fields import BODY_LIMIT
 from orth.wire.messages import CallbackItem, CallbackVerdict, RegistryRequest, Reply, Verdict
+from orth.wire.network_reasons import network_sentence
 from orth.wire.open_offers import OPEN_OFFERS_PATH, OpenOffers, OpenOffersQuestion, read_open_offers
 from orth.wire.signatures import RECEIVER_HEADER, Signer
 from orth.wire.signed_http import SignedHttp
@@ -180,7 +181,7 @@ class CoordinatorCalls:
             try:
                 status, reply, advice = self._exchange(address, path, body, timeout or self._timeout)
             except HTTPError as error:
-                failures.append(f"{address}: {error}")
+                failures.append(network_sentence(address, error))
                 reached |= not isinstance(error, _NOT_REACHED)
                 if not repeatable and not isinstance(error, NewConnectionError):
                     self._last_good = others[0] if others else first  # the next question goes elsewhere

@@ -40,6 +40,7 @@ from orth.wire.fields import LOG_WAIT_LIMIT, SMALL_BODY_LIMIT
 from orth.wire.guarded import GuardedCalls
 from orth.wire.long_logs import LongLog
 from orth.wire.messages import Extension, LogPage, LogRequest, Reply, RunAnswer, RunRequest
+from orth.wire.network_reasons import network_reason, place_of
 from orth.wire.outbound import Outbound
 from orth.wire.signatures import RECEIVER_HEADER, TRIES, Signer
 
@@ -297,6 +298,10 @@ async def _post(
     )
 
 
+class BodyTooLarge(aiohttp.ClientPayloadError):
+    """An answer of which no more is read."""
+
+
 @contextmanager
 def _told_apart(url: URL, passage: _Passage, patience: float) -> Iterator[None]:
     """A failure inside says whether the executor may have got the request."""
@@ -306,8 +311,10 @@ def _told_apart(url: URL, passage: _Passage, patience: float) -> Iterator[None]:
         failure = AnswerUnknown if passage.connected else NotSent
         if isinstance(error, TimeoutError):
             raise failure.of("executor_silent", address=str(url), seconds=f"{patience:g}") from error
-        code = "executor_not_answered" if passage.connected else "executor_not_reached"
-        raise failure.of(code, address=str(url), said=str(error) or type(error).__name__) from error
+        why = network_reason(error)
+        if passage.connected:
+            raise failure.of("executor_not_answered", address=str(url), said=f"it {why}") from error
+        raise failure.of("executor_not_reached", address=place_of(str(url)), said=why) from error
 
 
 async def _note_connection(_session: aiohttp.ClientSession, context: SimpleNamespace, _params: object) -> None:
@@ -320,7 +327,7 @@ async def _read(response: aiohttp.ClientResponse, limit: int) -> bytes:
         body += chunk
         if len(body) > limit:
             response.close()
-            raise aiohttp.ClientPayloadError(f"the answer is larger than {limit} bytes")
+            raise BodyTooLarge(f"the answer is larger than {limit} bytes")
     return bytes(body)
 
 

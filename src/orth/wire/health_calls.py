@@ -14,6 +14,7 @@ from orth.errors import Invalid
 from orth.wire.addresses import checked_address
 from orth.wire.fields import SMALL_BODY_LIMIT
 from orth.wire.guarded import GuardedCalls
+from orth.wire.network_reasons import network_reason
 from orth.wire.outbound import AddressRefused, Outbound
 
 _FAULTS = 500
@@ -53,4 +54,4 @@ class HealthCalls(GuardedCalls):
         except (aiohttp.ClientError, OSError) as error:
             if isinstance(getattr(error, "os_error", error), AddressRefused):
                 return None  # one that is not called cannot be asked: its beats alone tell how it is
-            return str(error) or type(error).__name__
+            return network_reason(error)

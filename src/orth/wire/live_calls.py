@@ -19,6 +19,7 @@ from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin
 
 from orth.errors import ApiProblem, Unavailable
+from orth.wire.network_reasons import network_sentence
 
 PATH = "/ws"
 SNAPSHOT = "snapshot"
@@ -119,7 +120,7 @@ def _dialled(url: str, patience: float) -> socket.socket:
         port = parts.port or (443 if parts.scheme == "https" else 80)
         return socket.create_connection((parts.hostname or "", port), timeout=patience)
     except (OSError, ValueError) as error:  # nobody there; or no address: a port that is none, a name that is none
-        raise Unavailable(f"{url} cannot be reached: {getattr(error, 'strerror', None) or error}.") from None
+        raise Unavailable(f"{network_sentence(url, error)}.") from None
 
 
 @contextmanager
@@ -129,7 +130,7 @@ def _opening(url: str) -> Iterator[None]:
     except InvalidStatus as refused:
         raise LiveRefused(refused.response.status_code) from None
     except (WebSocketException, OSError, EOFError) as error:
-        raise Unavailable(f"{url}: the live socket cannot be opened: {error or type(error).__name__}.") from None
+        raise Unavailable(f"{network_sentence(url, error)}; the live socket cannot be opened.") from None
 
 
 @contextmanager

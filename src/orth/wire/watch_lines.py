@@ -33,6 +33,7 @@ from orth.wire.credentials import Credentials, Proofs
 from orth.wire.dialects import Dialect, auth_headers
 from orth.wire.executor_link import AnswerUnknown, NotAnExecutor, NotSent
 from orth.wire.fields import HEALTH_VALUES, SMALL_BODY_LIMIT
+from orth.wire.network_reasons import network_reason, place_of
 from orth.wire.outbound import Outbound, Resolved
 from orth.wire.signatures import Signer
 from orth.wire.strict_json import read_json
@@ -128,7 +129,7 @@ class WatchLines:
         except (TimeoutError, OSError, HttpParserError) as error:
             self.drop(address)
             raise AnswerUnknown.of(
-                "executor_not_answered", address=address, said=_cause(error, self._timeout)
+                "executor_not_answered", address=address, said=f"it {_cause(error, self._timeout)}"
             ) from error
 
     def drop(self, address: str) -> None:
@@ -151,7 +152,8 @@ class WatchLines:
                 found = await self._security.outbound.resolve(host, parts.port or (443 if secure else 80))
                 line = await self._connected(found, lambda: _Line(address, head, self._over), host if secure else None)
         except (TimeoutError, OSError) as error:
-            raise NotSent.of("executor_not_reached", address=address, said=_cause(error, self._timeout)) from error
+            place, why = place_of(address), _cause(error, self._timeout)
+            raise NotSent.of("executor_not_reached", address=place, said=why) from error
         line.keep_alive(self._silence)
         self._lines[address] = line
         return line
@@ -346,6 +348,5 @@ def _moment(said: object) -> int | None:
 
 def _cause(error: BaseException, timeout: float) -> str:
     if isinstance(error, TimeoutError) and not error.errno:
-        return f"no answer within {timeout:g} s"
-    errno = error.errno if isinstance(error, OSError) else None
-    return os.strerror(errno) if errno else str(error) or type(error).__name__
+        return f"did not answer within {timeout:g} s"
+    return network_reason(error)

@@ -21,6 +21,7 @@ from ssl import SSLContext, SSLError
 from orth.coordinator.alarming.outbound import NotDelivered, trusted
 from orth.coordinator.alarming.texts import Alarm
 from orth.wire.answer_reader import AnswerReader
+from orth.wire.network_reasons import network_reason
 from orth.wire.outbound import Outbound
 
 _THREADS = 8
@@ -73,7 +74,9 @@ class MailSender:
             said = _text(error.smtp_error)
             raise NotDelivered.of("mail_answered", host=server.host, number=error.smtp_code, said=said) from error
         except (smtplib.SMTPException, SSLError, OSError, UnicodeError) as error:  # the last: a host that is no name
-            raise NotDelivered.of("mail_failed", host=server.host, said=str(error) or type(error).__name__) from error
+            is_word_of_server = isinstance(error, smtplib.SMTPNotSupportedError)
+            said = str(error) if is_word_of_server else f"it {network_reason(error)}"
+            raise NotDelivered.of("mail_failed", host=server.host, said=said) from error
         finally:
             talk.cut()
 

@@ -12,7 +12,8 @@ from orth.coordinator.alarming.outbound import NotDelivered, trusted
 from orth.coordinator.alarming.templates import ANSWER_CODES, PRESETS, dingtalk_query, feishu_members, fill
 from orth.coordinator.alarming.texts import Alarm
 from orth.wire.guarded import guarded_connector
-from orth.wire.outbound import AddressRefused, Outbound
+from orth.wire.network_reasons import network_reason
+from orth.wire.outbound import Outbound
 
 _ANSWER_LIMIT = 64 * 1024
 _QUOTED = 200
@@ -40,11 +41,11 @@ class WebhookSender:
         try:
             status, answer = await self._post(url, body, headers)
         except aiohttp.ClientConnectorError as error:
-            raise NotDelivered.of("no_connection", said=error.os_error.strerror or str(error.os_error)) from error
+            raise NotDelivered.of("no_connection", said=f"the receiver {network_reason(error)}") from error
         except TimeoutError as error:
             raise NotDelivered.of("no_answer_within", seconds=f"{self._timeout:g}") from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise NotDelivered.of("no_answer", said=_told(error)) from error
+            raise NotDelivered.of("no_answer", said=f"the receiver {network_reason(error)}") from error
         return judged(definition["preset"], status, answer)
 
     async def _post(self, url: URL, body: bytes, headers: dict[str, str]) -> tuple[int, bytes]:
@@ -95,8 +96,3 @@ def judged(preset: str, status: int, answer: bytes) -> str:
         if code != 0:
             raise NotDelivered.of("receiver_answered", said=quoted)
     return quoted
-
-
-def _told(error: BaseException) -> str:
-    """What went wrong, without the URL that some of these errors quote."""
-    return str(error) if isinstance(error, AddressRefused) else type(error).__name__

@@ -18,6 +18,7 @@ from orth.clock import Clock
 from orth.errors import Unauthenticated, Unavailable
 from orth.settings import Address, Settings
 from orth.wire.guarded import guarded_connector
+from orth.wire.network_reasons import network_reason
 from orth.wire.outbound import Outbound
 
 _LARGEST = 256 * 1024
@@ -123,7 +124,7 @@ async def _asked(
                 body += more
             status = answer.status
     except (aiohttp.ClientError, OSError, TimeoutError) as error:
-        raise IssuerTrouble.of("issuer_silent", said=type(error).__name__) from None
+        raise IssuerTrouble.of("issuer_silent", said=f"it {network_reason(error)}") from None
     if form is not None and status in _REFUSED:
         raise Unauthenticated.of("issuer_refused")
     if status != 200 or len(body) > _LARGEST:
