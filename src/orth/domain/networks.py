@@ -6,6 +6,9 @@ from ipaddress import IPv6Address, ip_address, ip_network
 _ONE_CALLERS = 64
 """Bits of an IPv6 address that say whose it is; the rest anybody chooses for themselves."""
 
+_SITE = {4: 24, 6: 48}
+"""Bits of an address that say which network it is in."""
+
 
 def network_of(address: str) -> str:
     """The address or, of IPv6, the network that one caller has to himself; what is no address stays as it is."""
@@ -16,6 +19,17 @@ def network_of(address: str) -> str:
     if isinstance(found, IPv6Address):
         return str(found.ipv4_mapped or ip_network((found, _ONE_CALLERS), strict=False))
     return str(found)
+
+
+def site_of(address: str) -> str:
+    """The network of a customer or a provider's client, who may have very many addresses: /24 of IPv4, /48 of IPv6."""
+    try:
+        found = ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if isinstance(found, IPv6Address):
+        found = found.ipv4_mapped or found
+    return str(ip_network((found, _SITE[found.version]), strict=False))
 
 
 def checked_network(text: str) -> str:

@@ -65,7 +65,7 @@ SAYINGS: Mapping[str, tuple[str, str]] = {
     ),
     "too_many_sign_ins": (
         "Too many sign-ins at the same time.",
-        "Try again in a moment.",
+        "Try again in a moment. One-time links and single sign-on still work.",
     ),
     "too_often": (
         "Too many requests.",

@@ -64,6 +64,13 @@ def sessions_of(connection: Connection, user_id: int, now: int) -> list[Session]
     return [_session(row) for row in connection.execute(mine.limit(MOST_OF_ONE_USER))]
 
 
+def newest_origins(connection: Connection, limit: int) -> list[tuple[str, str]]:
+    """The addresses from which sessions were begun, and under which names; the newest last."""
+    found = select(sessions.c.address, users.c.username).join(users, users.c.id == sessions.c.user_id)
+    rows = connection.execute(found.order_by(sessions.c.created_at.desc()).limit(limit)).all()
+    return [(row.address, row.username) for row in reversed(rows)]
+
+
 def replace_secret(
     connection: Connection, session: Session, digest: str, successor: str, *, now: int, idle_until: int
 ) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection, select
 
-from orth.coordinator.http.tools import Gate
+from orth.coordinator.signing_in.gate import Gate
 from orth.coordinator.signing_in.throttling import ATTACKED_FROM, FREE, FREE_OF_ADDRESS, Attempt, take_try
 from orth.settings import Settings
 from orth.settings.sections import SecuritySection
@@ -122,10 +122,10 @@ def test_links_cannot_be_tried_without_end(site: Site) -> None:
 def test_a_try_that_was_not_looked_at_is_not_counted(site: Site) -> None:
     tools = site.app.state.tools
     gate = Gate(at_once=0, waiting=0)
-    object.__setattr__(tools, "logins", gate)
+    object.__setattr__(tools, "sign_in_gate", gate)
     for _ in range(FREE + 1):
         assert tried(site, "203.0.113.7").problem(429)["type"] == "urn:orth:problem:too-busy"
-    object.__setattr__(tools, "logins", Gate())
+    object.__setattr__(tools, "sign_in_gate", Gate())
     tried(site, "203.0.113.7").problem(401)
 
 

@@ -22,6 +22,7 @@ from orth.coordinator.http.texts import Prose
 from orth.coordinator.http.tools import Tools, ToolsHere
 from orth.coordinator.people import SHORTEST_PASSWORD, check_password
 from orth.coordinator.signing import Claim, Refresh, hash_password, password_fits
+from orth.coordinator.signing_in.gate import REMEMBERED, SignInPriority
 from orth.coordinator.signing_in.links import use_link
 from orth.coordinator.signing_in.sessions import Begun, Lifetimes, Origin, begin_session, end_own_session, renew_session
 from orth.coordinator.signing_in.throttling import Attempt, forgive, record_refusal, take_back, take_try
@@ -32,12 +33,14 @@ from orth.errors import Conflict, Forbidden, NotFound, TooBusy, TooManyTries, Un
 from orth.store.audit import record
 from orth.store.database import Connection
 from orth.store.preferences import preferences_of
-from orth.store.sessions import SignedIn, carry_over, end_sessions, find_signed_in, sessions_of
+from orth.store.sessions import SignedIn, carry_over, end_sessions, find_signed_in, newest_origins, sessions_of
 from orth.store.users import User, find_user, hold_user, set_password
 
 router = APIRouter(prefix="/api/v1/auth", tags=["auth"])
 
 _LONGEST_PASSWORD = 1000
+_ORIGINS_READ_EVERY = 60.0
+"""Seconds after which it is looked where people signed in at other nodes."""
 Password = Annotated[str, Field(max_length=_LONGEST_PASSWORD)]
 SessionId = Annotated[str, Path(pattern=r"^[0-9a-f]{32}$")]
 
@@ -253,6 +256,7 @@ async def _known_by_password(tools: Tools, body: Login, request: Request) -> tup
         await tools.db.tx(record_refusal, attempt, user is not None, tools.clock.now())
         told_already(request)
         raise Unauthenticated.of("wrong_password")
+    tools.recent_sign_ins.note(attempt.address, user.username)
     return user, attempt
 
 
@@ -263,16 +267,25 @@ async def _count_try(tools: Tools, attempt: Attempt) -> None:
 
 
 async def _compared(tools: Tools, attempt: Attempt, password: str, user: User | None) -> bool:
+    priority = await _priority(tools, attempt)
     try:
-        async with tools.logins:
+        async with tools.sign_in_gate.turn(attempt.address, priority):
             return await asyncio.to_thread(password_fits, password, user.password if user else None)
     except TooBusy:
         await tools.db.tx(take_back, attempt)  # it was not looked at
         raise
 
 
+async def _priority(tools: Tools, attempt: Attempt) -> SignInPriority:
+    """What is known of somebody, by the sessions of all nodes and the sign-ins at this one."""
+    known, now = tools.recent_sign_ins, tools.clock.monotonic()
+    if known.read_at is None or now - known.read_at >= _ORIGINS_READ_EVERY:
+        known.note_all(await tools.db.read(newest_origins, REMEMBERED), now)
+    return known.priority_of(attempt.address, attempt.username)
+
+
 async def _hashed(tools: Tools, password: str) -> str:
-    async with tools.logins:
+    async with tools.sign_in_gate.turn("", SignInPriority.KNOWN_ADDRESS):  # of somebody who is signed in
         return await asyncio.to_thread(hash_password, password)
 
 

@@ -1,6 +1,5 @@
 """What the resources work with, handed to the application once."""
 
-import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated
@@ -32,42 +31,15 @@ from orth.coordinator.services.feed import Feed
 from orth.coordinator.services.places import Places
 from orth.coordinator.services.registrar import Registrar
 from orth.coordinator.signing import Signing
+from orth.coordinator.signing_in.gate import Gate, RecentSignIns
 from orth.coordinator.signing_in.held import HeldSessions
 from orth.coordinator.signing_in.issuer import Issuer
-from orth.errors import TooBusy
 from orth.events import Events
 from orth.loop import Loop
 from orth.settings import Settings
 from orth.store.database import Database
 from orth.store.sessions import SignedIn
 from orth.wire.executor_link import ExecutorLink
-
-
-class Gate:
-    """Lets a few in at a time and a few more wait; whoever comes beyond that is told to come back later.
-
-    Comparing one password takes 64 MiB and a good part of a second, on purpose: unbounded, strangers could fill the
-    memory.
-    """
-
-    def __init__(self, at_once: int = 2, waiting: int = 30) -> None:
-        self._places = asyncio.Semaphore(at_once)
-        self._limit = at_once + waiting
-        self._inside = 0
-
-    async def __aenter__(self) -> None:
-        if self._inside >= self._limit:
-            raise TooBusy.of("too_many_sign_ins")
-        self._inside += 1
-        try:
-            await self._places.acquire()
-        except BaseException:
-            self._inside -= 1
-            raise
-
-    async def __aexit__(self, *_exc: object) -> None:
-        self._inside -= 1
-        self._places.release()
 
 
 class RememberedSessions:
@@ -142,7 +114,8 @@ class Tools:
     """How often the token of a group may register."""
     strangers: Buckets
     """How often they may who are nobody we know, by address."""
-    logins: Gate = field(default_factory=Gate)
+    sign_in_gate: Gate = field(default_factory=Gate)
+    recent_sign_ins: RecentSignIns = field(default_factory=RecentSignIns)
     remembered: RememberedSessions = field(default_factory=RememberedSessions)
     held: HeldSessions = field(default_factory=HeldSessions)
     """Sessions that sockets and streams hang on."""

@@ -31,6 +31,7 @@ from orth.coordinator.people import (
     reset_password,
 )
 from orth.coordinator.signing import hash_password
+from orth.coordinator.signing_in.gate import SignInPriority
 from orth.domain.access import Permission, Role, granted
 from orth.domain.audit import ActorKind
 from orth.errors import InvalidValue
@@ -284,7 +285,7 @@ async def _password(tools: Tools, given: str | None, username: str) -> tuple[str
     if given is not None:
         check_password(given, username)
     made = new_password() if given is None else None
-    async with tools.logins:
+    async with tools.sign_in_gate.turn("", SignInPriority.KNOWN_ADDRESS):  # of somebody who is signed in
         return made, await asyncio.to_thread(hash_password, given or made or "")
 
 
