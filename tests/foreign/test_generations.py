@@ -80,7 +80,36 @@ async def test_it_is_killed_by_job_and_reports_that_itself(coordinator: Coordina
     assert "job kill" in ended["handle_msg"]
 
 
-@pytest.mark.parametrize("wrong", ["xxl35", "xxl", "auto", "orth"])
+def test_auto_serves_a_group_of_two_generations(coordinator: Coordinator) -> None:
+    app_name = coordinator.app_name()
+    with (
+        Recorded("xxl-job-3.4", coordinator.url, app_name) as older,
+        Recorded("xxl-job-3.5", coordinator.url, app_name) as newer,
+    ):
+        older.say("registry")
+        newer.say("registry")
+        group = coordinator.group(app_name)
+        job = coordinator.job(
+            group, executor_param="from orth", executor_timeout=30, executor_route_strategy="SHARDING_BROADCAST"
+        )
+        coordinator.api.call("POST", f"/api/v1/jobs/{job}/trigger", {})
+        eventually(lambda: older.got("run") and newer.got("trigger"), what="a trigger for each")
+        assert [(len(one.got("run")), len(one.got("trigger"))) for one in (older, newer)] == [(1, 0), (0, 1)]
+
+
+@pytest.mark.parametrize("wrong", ["xxl35", "xxl"])
+def test_a_refusal_that_looks_like_the_wrong_dialect_says_so(coordinator: Coordinator, wrong: str) -> None:
+    name = "xxl-job-3.5" if wrong != "xxl35" else "xxl-job-3.4"
+    with Recorded(name, coordinator.url, coordinator.app_name()) as executor:
+        executor.say("registry")
+        group = coordinator.group(executor.app_name, dialect=wrong)
+        execution = coordinator.trigger(coordinator.job(group))
+        failed = coordinator.until(execution, status="trigger_failed")
+        assert failed["reason_code"] == "wrong_dialect"
+        assert failed["trigger_msg"].endswith(f"another dialect than {wrong}, which its group names.")
+
+
+@pytest.mark.parametrize("wrong", ["xxl35", "xxl", "orth"])
 def test_the_wrong_dialect_is_a_failure_that_names_the_executor(coordinator: Coordinator, wrong: str) -> None:
     """Each recorded executor refuses what another generation would take; so the test above can fail."""
     name = "xxl-job-3.5" if wrong != "xxl35" else "xxl-job-3.4"

@@ -141,12 +141,15 @@ class Registrations:
         self.beats = 0
         """Beats stored."""
 
-    async def beat(self, request: RegistryRequest, key_id: str | None = None) -> bool:
-        """Take a beat; ``key_id`` names the key it was proved with. Whether another process claims its address, too.
+    async def beat(
+        self, request: RegistryRequest, key_id: str | None = None, generation: frozenset[str] = frozenset()
+    ) -> bool:
+        """Take a beat; ``key_id`` names the key it was proved with, and ``generation`` is what is known of an
+        executor that announces nothing itself. Whether another process claims its address, too.
         ``AddressHeld`` if that one has it, ``TooManyExecutors`` if it is new and its app has no room,
         ``TooManyHandlers`` if that has none for its handlers.
         """
-        beat = replace(_beat(request, self._clock_offset(request.registry_value)), key_id=key_id)
+        beat = replace(_beat(request, self._clock_offset(request.registry_value), generation), key_id=key_id)
         work_key = request.orth.work_key if request.orth else None
         digest = _digest(beat, work_key)
         known = self._roster.last_known(beat.app_name, beat.address)
@@ -287,10 +290,10 @@ class Registrations:
         return results
 
 
-def _beat(request: RegistryRequest, clock_offset: int | None) -> Beat:
+def _beat(request: RegistryRequest, clock_offset: int | None, generation: frozenset[str]) -> Beat:
     said = request.orth
     if said is None:
-        return Beat(request.registry_key, request.registry_value)
+        return Beat(request.registry_key, request.registry_value, extensions=generation)
     return Beat(
         request.registry_key,
         request.registry_value,

@@ -20,7 +20,7 @@ from orth.coordinator.reach import Reach
 from orth.coordinator.sealing import Sealing
 from orth.domain import reasons
 from orth.domain.executions import SUCCESS
-from orth.domain.jobs import BlockStrategy, GlueType
+from orth.domain.jobs import BlockStrategy, GlueType, GroupDialect
 from orth.errors import Invalid, OrthError
 from orth.wire.executor_link import AnswerUnknown, ExecutorLink, NotSent
 from orth.wire.messages import MISDIRECTED, NOT_ALLOWED_HERE, UNAVAILABLE, RunRequest
@@ -30,6 +30,8 @@ _DISCARDS = ("DISCARD_LATER", "Discard Later")
 """How executors of all makes name the strategy when they refuse by it."""
 _OTHER_REFUSALS = ("not found", "not valid", "access token")
 """How they refuse for another reason, busy or not."""
+_UNKNOWN_PATHS = ("uri-mapping(run)", "uri-mapping(/run)", "uri-mapping(trigger)", "uri-mapping(/trigger)")
+"""How executors of xxl-job refuse the path of a trigger that is not of their generation."""
 _NOBODYS_JOB = 0
 
 
@@ -169,9 +171,22 @@ def _answer(letter: Letter, code: int, said: str | None, again: bool) -> Answer:
             return Answer(letter, Outcome.UNKNOWN, told, reasons.UNKNOWN_ANSWER)
         return Answer(letter, Outcome.NOT_SENT, told, reasons.NOT_SENT)
     message = f"{letter.peer.address} refused: {said or code}"
+    if _speaks_otherwise(letter.peer, said or ""):
+        told = f"It seems to speak another dialect than {letter.peer.dialect}, which its group names."
+        return Answer(letter, Outcome.REFUSED, f"{message.rstrip('.')}. {told}", reasons.WRONG_DIALECT)
     if code == UNAVAILABLE and letter.peer.can_be_asked and not again:
         return Answer(letter, Outcome.DECLINED, message, reasons.REFUSED)
     return Answer(letter, Outcome.REFUSED, message, _refusal(letter, message))
+
+
+def _speaks_otherwise(peer: Peer, said: str) -> bool:
+    """Whether a third-party executor refused because it was spoken to in the dialect of another generation: the path of
+    the trigger is not one of its paths, or it saw no token because the header has another name there.
+    """
+    if peer.incarnation is not None:
+        return False
+    no_token = peer.dialect is GroupDialect.ORTH and "access token" in said.lower()
+    return no_token or any(path in said for path in _UNKNOWN_PATHS)
 
 
 def _refusal(letter: Letter, message: str) -> str:

@@ -24,6 +24,7 @@ HANDED_BACK = "handed_back"
 NOT_SENT = "not_sent"
 NO_CONNECTION = "no_connection"
 REFUSED = "refused"
+WRONG_DIALECT = "wrong_dialect"
 REROUTED = "rerouted"
 UNKNOWN_ANSWER = "unknown_answer"
 TAKEN_AFTER_ALL = "taken_after_all"
@@ -90,6 +91,7 @@ REASONS: Mapping[str, str] = {
     NOT_SENT: "The connection was refused: the executor surely did not get it.",
     NO_CONNECTION: "There was no connection in time: the executor surely did not get it.",
     REFUSED: "The executor answered and did not take it.",
+    WRONG_DIALECT: "The executor refused a message of another protocol generation. Check the dialect of its group.",
     REROUTED: "The first address could not be reached or took no work, so another one was chosen.",
     UNKNOWN_ANSWER: "The answer was lost: the executor may have it. It is asked, never replaced.",
     TAKEN_AFTER_ALL: "The doubt is over: the executor has it.",

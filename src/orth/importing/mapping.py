@@ -175,7 +175,8 @@ def _group(origin: Origin, fields: Fields, fork: bool) -> MappedGroup:
         fields.notes.append("it had manual addresses but none was written; they follow the registry now")
     dialect = GroupDialect.AUTO
     if "access_token" in fields:
-        dialect = GroupDialect.XXL35
+        # Executors that register say which generation they are of; written addresses may never register.
+        dialect = GroupDialect.XXL35 if addresses else GroupDialect.AUTO
         fields.notes.append("its own access token was not taken over: executors show that of this cluster")
     elif fork:
         dialect = GroupDialect.ORTH

@@ -70,11 +70,22 @@ Dialect = GroupDialect
 """What the executors of a group speak: the group says."""
 
 
+SPEAKS_XXL35 = "xxl-job-3.5"
+"""Stands among the extensions of an executor of xxl-job 3.5, which announces none itself."""
+
+
 def resolved(dialect: Dialect, extensions: frozenset[str]) -> Dialect:
     """What to speak to an executor that announced ``extensions``: the group's choice, or else the richest safe one."""
     if dialect is not Dialect.AUTO:
         return dialect
+    if extensions == {SPEAKS_XXL35}:
+        return Dialect.XXL35
     return Dialect.ORTH if extensions else Dialect.XXL
+
+
+def generation_of(headers: Mapping[str, str]) -> frozenset[str]:
+    """What a registration without announcement says by its headers: only xxl-job 3.5 names an app there."""
+    return frozenset() if app_name_from(headers) is None else frozenset({SPEAKS_XXL35})
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ from orth.domain.audit import Deed
 from orth.domain.executions import FAILURE, SUCCESS
 from orth.errors import Forbidden, Invalid, OrthError, StoreUnavailable, TooBusy, TooLarge, Unauthenticated
 from orth.wire.beginnings import BEGUN_PATH, read_begun
-from orth.wire.dialects import PREFIXES, read_callback, read_registry, reads_verdicts, verdicts_payload
+from orth.wire.dialects import PREFIXES, generation_of, read_callback, read_registry, reads_verdicts, verdicts_payload
 from orth.wire.messages import Extension, RegistryRequest, Reply
 from orth.wire.open_offers import OPEN_OFFERS_PATH, read_open_offers_question
 from orth.wire.signatures import RECEIVER_HEADER, BadSignature
@@ -65,7 +65,7 @@ async def _registry(tools: Tools, call: Call) -> object:
         )
     if tools.roster.at(request.registry_value) is None:
         await check_name(tools.settings, request.registry_value, "registryValue")
-    if await tools.registrations.beat(request, call.key.key.id):
+    if await tools.registrations.beat(request, call.key.key.id, generation_of(call.headers)):
         await _note_contested(tools, call, request.registry_key, request.registry_value, "beat", refused=False)
     tools.callbacks.beat_sources.note(request.registry_value, call.address)
     for caller in request.orth.turned_away if request.orth else ():
