@@ -32,6 +32,7 @@ from orth.domain.jobs import (
 from orth.domain.schedules import parse_schedule
 from orth.errors import Invalid, InvalidSchedule
 from orth.importing.exports import Export, Row
+from orth.importing.expressions import translated
 from orth.importing.fields import Fields, Unusable, shown
 from orth.store.glue_versions import GlueVersion
 from orth.wire.fields import GLUE_SOURCE_LIMIT, HANDLER_NAME_LIMIT, PARAMS_LIMIT
@@ -299,6 +300,11 @@ def _schedule(fields: Fields, timezone: str, now: int) -> tuple[ScheduleType, st
         text, conf = (ScheduleType.CRON, fields.text("job_cron").strip()) if "job_cron" in fields else ("NONE", "")
     if text == ScheduleType.NONE:
         return ScheduleType.NONE, "", False
+    if text == ScheduleType.CRON:
+        ours, notes = translated(conf)
+        if _complaint(text, ours, timezone, now) is None:
+            conf = ours
+            fields.notes += notes
     complaint = _complaint(text, conf, timezone, now)
     if complaint is not None:
         fields.notes.append(f"{complaint}; it was taken over without a schedule")
