@@ -1,5 +1,5 @@
 import type { Locator } from '@playwright/test';
-import { call } from './calling';
+import { call, made } from './calling';
 import { expect, jobs, test } from './stage';
 
 test('what ran and what fires next, side by side; a click opens it', async ({ signedIn: page }) => {
@@ -110,7 +110,21 @@ test('rows by tag have what carries it, and what has none at the end', async ({ 
   await expect(page).toHaveURL(/rows=tag/);
   const names = page.locator('.timeline-names li > :first-child');
   await expect(names).toHaveText(['customers', 'night', 'Untagged']);
-  await expect(page.locator('.timeline-covered').first()).toContainText(/\d more lies? on others/); // six ran at a time
   await expect(page.locator('.timeline-fire').first()).toBeAttached();
   await call(page, 'PATCH', job, { tags: [] });
+});
+
+test('more runs at a time than there are lanes are counted', async ({ signedIn: page }) => {
+  const ran: number[] = [];
+  for (let number = 0; number < 6; number++) {
+    const id = await made(page, `One of six at a time ${number}`, { executor_handler: 'linger', tags: ['crowd'] });
+    ran.push((await call(page, 'POST', `/jobs/${id}/trigger`, {})).execution_ids[0]);
+  }
+  await page.goto('/timeline?hours=1&rows=tag');
+  await expect(page.locator('.timeline-names li').filter({ hasText: 'crowd' })).toContainText('2 more lie on others');
+  for (const id of ran) await call(page, 'POST', `/executions/${id}/kill`);
+  for (const id of ran) {
+    await expect.poll(async () => (await call(page, 'GET', `/executions/${id}`)).handle_time).not.toBeNull();
+  }
+  await call(page, 'POST', '/jobs/bulk/delete?tag=crowd');
 });

@@ -22,7 +22,7 @@ export function RowMarks({ row, top, width, scale, onPoint }: Props) {
   const often = row.oftenFrom === null ? null : Math.max(0, scale(row.oftenFrom));
   return (
     <g>
-      {row.bars.map((bar) => (
+      {onTop(row.bars).map((bar) => (
         <BarMark key={bar.execution.id} bar={bar} y={top + bar.lane * LANE + 2} scale={scale} onPoint={onPoint} />
       ))}
       {asDrawn(row.fires, scale, 2 * ROUND + 1).map((fires) => (
@@ -33,6 +33,12 @@ export function RowMarks({ row, top, width, scale, onPoint }: Props) {
       )}
     </g>
   );
+}
+
+/** Successes are drawn first, below the rest: short bars that follow each other closely are wider than their time. */
+function onTop(bars: readonly Bar[]): Bar[] {
+  const isSuccess = (bar: Bar) => bar.execution.status === 'success';
+  return [...bars.filter(isSuccess), ...bars.filter((bar) => !isSuccess(bar))];
 }
 
 interface BarProps {

@@ -185,12 +185,40 @@ describe('rows', () => {
 
   it('keep what overlaps apart, up to a few lanes', () => {
     const bars = [1, 2, 3, 4, 5, 6].map((id) => barOf(execution(id, {}), NOW));
-    const laid = inLanes(bars, 0);
+    const laid = inLanes(bars);
     expect(laid.lanes).toBe(4);
     expect(laid.bars.map((bar) => bar.lane)).toEqual([0, 1, 2, 3, 3, 3]);
     expect(laid.covered).toBe(2);
     const after = barOf(execution(9, { start_time: at(-20), handle_time: at(-10) }), NOW);
-    expect(inLanes([...bars.slice(0, 1), after], 0).lanes).toBe(1);
+    expect(inLanes([...bars.slice(0, 1), after]).lanes).toBe(1);
+  });
+
+  /** `[from, to]` in ms from now. */
+  const bar = (id: number, from: number, to: number) => {
+    const [start, end] = [from, to].map((ms) => new Date(NOW + ms).toISOString()) as [string, string];
+    return barOf(execution(id, { trigger_time: start, start_time: start, handle_time: end }), NOW + HOUR);
+  };
+
+  it.each([HOUR, 24 * HOUR, 31 * 24 * HOUR])('are one lane for what ran one after the other, in %i ms', (width) => {
+    const pings = [0, 10_000, 20_000, 20_010, 30_000].map((from, id) =>
+      execution(id + 1, {
+        trigger_time: new Date(NOW + from).toISOString(),
+        start_time: new Date(NOW + from).toISOString(),
+        handle_time: new Date(NOW + from + 10).toISOString(),
+      }),
+    );
+    const [row] = rows({ executions: pings, span: { from: NOW - width, to: NOW + HOUR } });
+    expect([row?.lanes, row?.covered, row?.bars.length]).toEqual([1, 0, 5]);
+  });
+
+  it('keep apart what ran at the same time, however short', () => {
+    expect(inLanes([bar(1, 0, 10), bar(2, 5, 15), bar(3, 5, 12)]).bars.map(({ lane }) => lane)).toEqual([0, 1, 2]);
+    expect(inLanes([bar(1, 0, 10), bar(2, 0, 10)]).lanes).toBe(2);
+  });
+
+  it('take an end that was recorded a moment late for no overlap', () => {
+    expect(inLanes([bar(1, 0, 5_040), bar(2, 5_000, 9_000)]).lanes).toBe(1);
+    expect(inLanes([bar(1, 0, 5_200), bar(2, 5_000, 9_000)]).lanes).toBe(2);
   });
 
   it('have the fires to come beside what ran, and not those that are past', () => {

@@ -110,20 +110,31 @@ export function barOf(execution: Execution, now: number): Omit<Bar, 'lane'> {
   return { execution, opened: Math.min(opened, from), from, to: Math.max(from, to) };
 }
 
-/** What overlaps in a row lies in lanes below each other; beyond a few, in the last one. */
-export function inLanes(bars: Omit<Bar, 'lane'>[], gap: number): Pick<Row, 'bars' | 'lanes' | 'covered'> {
-  const ends: number[] = [];
+/** An end is recorded when the result arrives, by another clock than the start: at most so many ms late, and no more
+ * than this share of the time before. */
+const [LATE, LATE_SHARE] = [100, 0.1];
+
+/** Whether a bar may lie in one lane behind another. Time decides, not how wide bars are drawn. */
+function isBehind(last: Omit<Bar, 'lane'>, bar: Omit<Bar, 'lane'>): boolean {
+  const overlap = last.to - bar.from;
+  return overlap <= Math.min(LATE, LATE_SHARE * (bar.from - last.from));
+}
+
+/** Executions that ran at the same time lie in lanes below each other; beyond a few, in the last one. */
+export function inLanes(bars: Omit<Bar, 'lane'>[]): Pick<Row, 'bars' | 'lanes' | 'covered'> {
+  const lasts: Omit<Bar, 'lane'>[] = [];
   let covered = 0;
   const laid = [...bars]
     .sort((one, other) => one.from - other.from || one.execution.id - other.execution.id)
     .map((bar) => {
-      const free = ends.findIndex((end) => end <= bar.from);
-      const lane = free >= 0 ? free : Math.min(ends.length, LANES - 1);
-      if (free < 0 && ends.length === LANES) covered += 1;
-      ends[lane] = Math.max(ends[lane] ?? 0, bar.to + gap);
+      const free = lasts.findIndex((last) => isBehind(last, bar));
+      const lane = free >= 0 ? free : Math.min(lasts.length, LANES - 1);
+      if (free < 0 && lasts.length === LANES) covered += 1;
+      const last = lasts[lane];
+      if (!last || last.to <= bar.to) lasts[lane] = bar;
       return { ...bar, lane };
     });
-  return { bars: laid, lanes: Math.max(1, ends.length), covered };
+  return { bars: laid, lanes: Math.max(1, lasts.length), covered };
 }
 
 interface Given {
@@ -137,7 +148,6 @@ interface Given {
 
 /** The rows in the order of their names; what is untagged and a row for what is to come are last. */
 export function layRows({ executions, upcoming, by, span, now, naming }: Given): Row[] {
-  const gap = (span.to - span.from) / 400;
   const found = new Map<string, { row: Row; loose: Omit<Bar, 'lane'>[] }>();
   const at = (place: Place) => {
     const known = found.get(place.key);
@@ -162,7 +172,7 @@ export function layRows({ executions, upcoming, by, span, now, naming }: Given):
       if (often !== null) row.oftenFrom = Math.min(often, row.oftenFrom ?? often);
     }
   }
-  const rows = [...found.values()].map(({ row, loose }) => ({ ...row, ...inLanes(loose, gap) }));
+  const rows = [...found.values()].map(({ row, loose }) => ({ ...row, ...inLanes(loose) }));
   const order = (row: Row) => LAST.indexOf(row.key);
   return rows.sort((one, other) => order(one) - order(other) || one.name.localeCompare(other.name));
 }
