@@ -73,25 +73,35 @@ test('all jobs that match are done with by the server, also those not shown', as
   });
   await bar.getByRole('button', { name: 'Start' }).click();
   const dialog = page.getByRole('dialog', { name: 'Start all jobs that match?' });
-  await expect(dialog).toContainText('They are 261 jobs.');
+  await expect(dialog).toContainText('This affects 260 jobs.');
+  await expect(dialog).toContainText('and 252 more');
+  await expect(dialog).toContainText('1 other job does not change');
   await dialog.getByRole('button', { name: 'Start' }).click();
-  await expect(dialog.getByRole('alert')).toContainText('Done for 260, refused for 1.', { timeout: 30_000 });
-  await expect(dialog.getByRole('alert')).toContainText('Crowd without a schedule: Job');
-  await expect(dialog.getByRole('progressbar')).toHaveAttribute('aria-valuenow', '100');
-  expect(asked, 'requests for 261 jobs').toBeLessThan(30);
-  await dialog.getByRole('button', { name: 'Cancel' }).click();
-  await bar.getByRole('button', { name: 'Start' }).click();
-  await expect(dialog).toContainText('They are 261 jobs.');
-  await expect(dialog.getByRole('progressbar')).toHaveCount(0);
-  await dialog.getByRole('button', { name: 'Cancel' }).click();
+  await expect(page.getByText('260 jobs done.')).toBeVisible({ timeout: 30_000 });
+  expect(asked, 'requests for 260 jobs').toBeLessThan(30);
+  await expect(bar).toHaveCount(0);
   expect(await started(page, 'crowd'), 'of the newest 200, one of which has no schedule').toBe(199);
-  await call(page, 'DELETE', `/jobs/${byHand}`);
+
+  const parent = await made(page, 'Needs one of them', { child_jobid: [byHand] });
+  await page.getByRole('checkbox', { name: 'Select all' }).check();
+  await bar.getByRole('button', { name: 'Select all that match' }).click();
+  await bar.getByRole('button', { name: 'Start' }).click();
+  await expect(dialog).toContainText('No matching job would change.');
+  await expect(dialog.getByRole('button', { name: 'Start' })).toBeDisabled();
+  await dialog.getByRole('button', { name: 'Cancel' }).click();
   await bar.getByRole('button', { name: 'Delete' }).click();
   const deleting = page.getByRole('dialog', { name: 'Delete all jobs that match?' });
   await deleting.getByRole('button', { name: 'Delete' }).click();
-  await expect(page.getByText('260 jobs done.')).toBeVisible({ timeout: 30_000 });
-  await expect(page.getByText('No job matches these filters')).toBeVisible();
-  await expect(bar).toHaveCount(0);
+  await expect(deleting.getByRole('alert')).toContainText('Done for 260, refused for 1.', { timeout: 30_000 });
+  await expect(deleting.getByRole('alert')).toContainText('Crowd without a schedule: Job');
+  await expect(deleting.getByRole('progressbar')).toHaveAttribute('aria-valuenow', '100');
+  await deleting.getByRole('button', { name: 'Cancel' }).click();
+  await bar.getByRole('button', { name: 'Delete' }).click();
+  await expect(deleting).toContainText('This affects 1 job.');
+  await expect(deleting.getByRole('progressbar')).toHaveCount(0);
+  await deleting.getByRole('button', { name: 'Cancel' }).click();
+  await call(page, 'DELETE', `/jobs/${parent}`);
+  await call(page, 'DELETE', `/jobs/${byHand}`);
 });
 
 test.describe('a file', () => {
@@ -158,17 +168,27 @@ test('a file too large for one request is taken in in parts', async ({ signedIn:
   while (left > 0) left = (await call(page, 'POST', '/jobs/bulk/delete?tag=parts')).left;
 });
 
-test('what has no schedule is not told as stopped', async ({ signedIn: page }) => {
-  const byTime = await made(page, 'Stopped by time', { tags: ['stopping'], ...CRON });
-  const byHand = await made(page, 'Stopped by hand', { tags: ['stopping'] });
+test('starting and stopping many names the jobs that change, and no others', async ({ signedIn: page }) => {
+  const running = await made(page, 'Runs by time', { tags: ['stopping'], ...CRON });
+  const stopped = await made(page, 'Stopped before', { tags: ['stopping'], ...CRON });
+  const byHand = await made(page, 'Runs by hand', { tags: ['stopping'] });
+  await call(page, 'POST', `/jobs/${running}/start`);
   await page.goto('/jobs?tag=stopping');
-  await page.getByRole('checkbox', { name: 'Select all' }).check();
-  await page.locator('.selection-bar').getByRole('button', { name: 'Stop' }).click();
+  const bar = page.locator('.selection-bar');
   const dialog = page.getByRole('dialog');
+  await page.getByRole('checkbox', { name: 'Select all' }).check();
+  await bar.getByRole('button', { name: 'Start' }).click();
+  await expect(dialog.getByRole('listitem')).toHaveText(['Stopped before']);
+  await expect(dialog).toContainText('2 other jobs do not change');
+  await dialog.getByRole('button', { name: 'Cancel' }).click();
+  await bar.getByRole('button', { name: 'Stop' }).click();
+  await expect(dialog).toContainText('Stop 1 job?');
+  await expect(dialog.getByRole('listitem')).toHaveText(['Runs by time']);
   await dialog.getByRole('button', { name: 'Stop' }).click();
-  await expect(dialog.getByRole('alert')).toContainText('Done for 1, not for 1.');
-  await expect(dialog.getByRole('alert')).toContainText(`Stopped by hand: Job ${byHand} has no schedule (NONE)`);
-  await call(page, 'POST', `/jobs/bulk/delete?id=${byTime}&id=${byHand}`);
+  await expect(page.getByText('1 job done.')).toBeVisible();
+  await expect(dialog).toBeHidden();
+  expect((await call(page, 'GET', `/jobs/${running}`)).trigger_status).toBe(0);
+  await call(page, 'POST', `/jobs/bulk/delete?id=${running}&id=${stopped}&id=${byHand}`);
 });
 
 test('jobs that follow each other are deleted together', async ({ signedIn: page }) => {
@@ -205,16 +225,19 @@ test.describe('in another language', () => {
   test.use({ refusals: [409] });
 
   test('what the server refuses is told in it', async ({ signedIn: page }) => {
-    const id = await made(page, 'Nothing to start');
-    await page.goto('/jobs?text=nothing+to+start');
-    await expect(row(page, 'Nothing to start')).toBeVisible();
+    const id = await made(page, 'Needed by another');
+    const parent = await made(page, 'Needs it', { child_jobid: [id] });
+    await page.goto('/jobs?text=needed+by+another');
+    await expect(row(page, 'Needed by another')).toBeVisible();
     await page.evaluate(() => localStorage.setItem('orth.preferences', JSON.stringify({ language: 'fr' })));
     await page.reload();
-    await page.getByRole('checkbox', { name: /Nothing to start/ }).check();
+    await page.getByRole('checkbox', { name: /Needed by another/ }).check();
     const bar = page.getByRole('region', { name: 'Actions sur les tâches sélectionnées' });
-    await bar.getByRole('button', { name: 'Démarrer' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Démarrer 1 tâche ?' });
-    await dialog.getByRole('button', { name: 'Démarrer' }).click();
-    await expect(dialog.getByRole('alert')).toContainText(`La tâche ${id} n’a pas de planification (NONE)`);
+    await bar.getByRole('button', { name: 'Supprimer' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Supprimer 1 tâche ?' });
+    await dialog.getByRole('button', { name: 'Supprimer' }).click();
+    await expect(dialog.getByRole('alert')).toContainText(`La tâche ${id} `);
+    await call(page, 'DELETE', `/jobs/${parent}`);
+    await call(page, 'DELETE', `/jobs/${id}`);
   });
 });

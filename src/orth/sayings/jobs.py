@@ -11,10 +11,6 @@ SAYINGS: Mapping[str, tuple[str, str]] = {
         "Job {job} has no schedule (NONE), so there is nothing to start.",
         "Give it one, or trigger it by hand.",
     ),
-    "nothing_to_stop": (
-        "Job {job} has no schedule (NONE), so there is nothing to stop.",
-        "To end what it runs, kill its executions.",
-    ),
     "job_is_open": (
         "Job {job} has an execution that has not ended.",
         "Stop the job and wait, then delete it.",

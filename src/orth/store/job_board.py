@@ -40,6 +40,7 @@ from orth.store.tables import groups as group_rows
 
 _FAILURES = tuple(OUTCOMES[status] for status in (Status.FAILED, Status.TIMEOUT, Status.TRIGGER_FAILED))
 _LARGEST_ID = 2**63 - 1
+_PAUSED = (jobs.c.trigger_status == STOPPED) & (jobs.c.schedule_type != ScheduleType.NONE)
 
 
 class Only(StrEnum):
@@ -50,6 +51,13 @@ class Only(StrEnum):
     NEVER_RAN = "never_ran"
     NO_EXECUTOR = "no_executor"  # nobody in its group beats
     NO_HANDLER = "no_handler"  # executors of its group say what they offer, and its handler is not among it
+
+
+class Change(StrEnum):
+    """What would change a job: those that it would not change are not meant."""
+
+    START = "start"  # it has a schedule and is not started
+    STOP = "stop"  # it is started
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +71,7 @@ class Wanted:
     author: str | None = None
     tags: tuple[str, ...] = ()  # it has all of them
     ids: frozenset[int] = frozenset()  # it is one of them; empty = any
+    change: Change | None = None
 
     def within(self, allowed: frozenset[int] | None) -> "Wanted":
         """What of this is in the groups that are allowed; None: all."""
@@ -117,6 +126,12 @@ def find_jobs(
     return rows[:limit], max(0, len(rows) - limit)
 
 
+def count_jobs(connection: Connection, wanted: Wanted, online: dict[int, Online], *, before: int | None) -> int:
+    """How many jobs are meant, counted so far."""
+    found = select(jobs.c.id).where(*_conditions(connection, wanted, online, before)).limit(COUNTED).subquery()
+    return connection.scalar(select(func.count()).select_from(found)) or 0
+
+
 def find_referrers(
     connection: Connection, wanted: Wanted, online: dict[int, Online], job_id: int, *, limit: int
 ) -> list[int]:
@@ -156,6 +171,8 @@ def _conditions(
     if wanted.ids:
         asked.append(among(connection, jobs.c.id, wanted.ids))
     asked += [_has_tag(tag) for tag in wanted.tags]
+    if wanted.change is not None:
+        asked.append(_PAUSED if wanted.change is Change.START else jobs.c.trigger_status != STOPPED)
     if wanted.only is not None:
         asked.append(_is(connection, wanted.only, wanted.groups, online))
     return asked
@@ -299,7 +316,7 @@ def _is(
             broken = broken_broadcasts(connection, groups, in_groups(jobs.c.job_group, groups))
             return or_(failed, among(connection, jobs.c.id, broken)) if broken else failed
         case Only.PAUSED:
-            return (jobs.c.trigger_status == STOPPED) & (jobs.c.schedule_type != ScheduleType.NONE)
+            return _PAUSED
         case Only.NEVER_RAN:
             return ~exists().where(*own)
         case Only.NO_EXECUTOR:

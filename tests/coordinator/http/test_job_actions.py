@@ -23,29 +23,48 @@ def started(admin: Caller) -> set[int]:
     return {job["id"] for job in admin.get("/api/v1/jobs?limit=200").json["items"] if job["trigger_status"]}
 
 
-def test_all_that_match_are_started_and_stopped_and_what_is_refused_is_told(site: Site, admin: Caller) -> None:
+def test_what_matches_and_would_change_is_started_and_stopped(site: Site, admin: Caller) -> None:
     group = site.group()
     ids = [site.job(job_group=group, tags=["eu"], job_desc=f"job {number}", **CRON) for number in range(3)]
-    by_hand = site.job(job_group=group, tags=["eu"], job_desc="by hand")
+    site.job(job_group=group, tags=["eu"], job_desc="by hand")
     other = site.job(job_group=group, **CRON)
     answer = done(admin, "start?tag=eu")
     assert (answer["done"], answer["left"], answer["next_cursor"]) == (3, 0, None)
-    assert [(one["id"], one["job_desc"]) for one in answer["refused"]] == [(by_hand, "by hand")]
-    assert "no schedule" in answer["refused"][0]["detail"]
+    assert (answer["refused"], answer["skipped"]) == ([], 1)
     assert started(admin) == set(ids)
     assert done(admin, "start?all=true&only=paused")["job_ids"] == [other], "what is asked for may end by doing it"
     assert done(admin, f"stop?id={ids[0]}&id={ids[2]}")["done"] == 2
     assert started(admin) == {ids[1], other}
 
 
-def test_of_many_that_are_stopped_those_without_a_schedule_are_told(site: Site, admin: Caller) -> None:
+@pytest.mark.parametrize("action", ["start", "stop"])
+def test_the_preview_names_exactly_the_jobs_that_change(site: Site, admin: Caller, action: str) -> None:
     group = site.group()
-    by_hand, by_time = site.job(job_group=group), site.job(job_group=group, **CRON)
-    for _ in range(2):
-        answer = done(admin, f"stop?id={by_hand}&id={by_time}")
-        assert answer["job_ids"] == [by_time], "what is stopped already is as it should be"
-        assert [(one["id"], one["code"]) for one in answer["refused"]] == [(by_hand, "nothing_to_stop")]
-    assert admin.post(f"/api/v1/jobs/{by_hand}/stop").status == 200, "asked for by itself it is as it should be, too"
+    site.job(job_group=group, job_desc="by hand")
+    stopped = site.job(job_group=group, job_desc="stopped", **CRON)
+    running = site.job(job_group=group, job_desc="running", **CRON)
+    assert admin.post(f"/api/v1/jobs/{running}/start").status == 200
+    changing = {"start": stopped, "stop": running}[action]
+    preview = done(admin, f"{action}?all=true&dry_run=true")
+    assert started(admin) == {running}
+    answer = done(admin, f"{action}?all=true")
+    for one in (preview, answer):
+        assert (one["done"], one["job_ids"], one["left"], one["skipped"]) == (1, [changing], 0, 2)
+        assert one["refused"] == []
+    assert preview["jobs"] == [{"id": changing, "job_desc": {"start": "stopped", "stop": "running"}[action]}]
+    assert answer["jobs"] == []
+    assert started(admin) == {"start": {stopped, running}, "stop": set()}[action]
+    again = done(admin, f"{action}?all=true&dry_run=true")
+    assert (again["done"], again["jobs"], again["skipped"]) == (0, [], 3)
+
+
+def test_what_is_skipped_is_counted_from_the_cursor_on(site: Site, admin: Caller) -> None:
+    group = site.group()
+    ids = [site.job(job_group=group, **(CRON if number % 2 else {})) for number in range(6)]
+    first = done(admin, "start?all=true&max=2&dry_run=true")
+    assert (first["job_ids"], first["left"], first["skipped"]) == ([ids[5], ids[3]], 1, 3)
+    second = done(admin, f"start?all=true&dry_run=true&cursor={first['next_cursor']}")
+    assert (second["job_ids"], second["left"], second["skipped"]) == ([ids[1]], 0, 2)
 
 
 def test_a_long_list_is_worked_through_in_parts(site: Site, admin: Caller, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,16 @@ function slowServer() {
   const dry: boolean[] = [];
   vi.spyOn(api, 'POST').mockImplementation(((_: string, { params }: { params: { query: { dry_run?: boolean } } }) => {
     dry.push(params.query.dry_run === true);
-    const data = { dry_run: false, done: 4, job_ids: [], refused: [], left: 0, next_cursor: null };
+    const data = {
+      dry_run: false,
+      done: 4,
+      job_ids: [],
+      refused: [],
+      left: 0,
+      skipped: 1,
+      jobs: [],
+      next_cursor: null,
+    };
     return new Promise((answer) => waiting.push(() => answer({ data, response: Response.json(data) })));
   }) as never);
   return {
@@ -48,6 +57,7 @@ it('counts anew each time it is opened, and does nothing before it has', async (
     await waitFor(() => expect(server.dry.slice(before)).toContain(true));
     server.answer();
     await screen.findByText('bulk.would');
+    expect(screen.getByText('bulk.skipped.stop')).toBeTruthy();
     await waitFor(() => expect(confirm().disabled).toBe(false));
     fireEvent.click(confirm());
     await waitFor(() => expect(server.dry.filter((one) => !one)).toHaveLength(times));
@@ -55,3 +65,20 @@ it('counts anew each time it is opened, and does nothing before it has', async (
     await waitFor(() => expect(screen.queryByText('bulk.would')).toBeNull());
   }
 }, 20_000); // dialogs and all their styles
+
+it('offers nothing where no job would change', async () => {
+  const data = { dry_run: true, done: 0, job_ids: [], refused: [], left: 0, skipped: 3, jobs: [], next_cursor: null };
+  vi.spyOn(api, 'POST').mockImplementation((async () => ({ data, response: Response.json(data) })) as never);
+  const queries = new QueryClient();
+  queries.setQueryData(sessionQuery.queryKey, ADMIN);
+  render(
+    <QueryClientProvider client={queries}>
+      <EverythingBar filters={{}} clear={() => undefined} />
+    </QueryClientProvider>,
+  );
+  fireEvent.click(within(screen.getByLabelText('bulk.label')).getByText('bulk.start'));
+  await screen.findByText('bulk.wouldNot');
+  expect(screen.getByText('bulk.skipped.start')).toBeTruthy();
+  const ok = within(screen.getByRole('dialog')).getByText('bulk.start').closest('button') as HTMLButtonElement;
+  expect(ok.disabled).toBe(true);
+}, 20_000);

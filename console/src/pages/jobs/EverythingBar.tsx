@@ -7,6 +7,7 @@ import { allowsSomewhere, type Permission, useSession } from '@/api/session';
 import { Export } from '@/pages/jobs/Export';
 import { doToAll, percent, type Sum } from '@/pages/jobs/everything';
 import type { JobFilters } from '@/pages/jobs/filters';
+import { JobNames, Skipped } from '@/pages/jobs/JobNames';
 import { type BulkDeed, definitionsOf, doToMatching } from '@/pages/jobs/queries';
 import { ConfirmAction } from '@/parts/ConfirmAction';
 import { ProblemNotice, useKnownProblems } from '@/parts/ProblemNotice';
@@ -14,6 +15,8 @@ import { ProblemNotice, useKnownProblems } from '@/parts/ProblemNotice';
 const NEEDS: Record<BulkDeed, Permission> = { start: 'operate', stop: 'operate', trigger: 'operate', delete: 'edit' };
 const TEXT = { start: 'start', stop: 'stop', trigger: 'run', delete: 'delete' } as const;
 const REFUSALS = 20;
+/** Jobs that are named before something is done to all that match. */
+const NAMED = 8;
 
 interface Props {
   filters: JobFilters;
@@ -116,13 +119,21 @@ function Counted({ deed, filters, opening, done }: CountedProps) {
   const { t } = useTranslation('jobs');
   const would = useQuery({
     queryKey: ['executions', 'everything', deed, filters, opening],
-    queryFn: () => doToMatching(deed, filters, { dryRun: true, max: 1 }),
+    queryFn: () => doToMatching(deed, filters, { dryRun: true, max: NAMED }),
     gcTime: 0,
   });
+  const count = would.data ? would.data.done + would.data.left : 0;
   useEffect(() => {
-    if (would.isSuccess) done(opening);
-  }, [would.isSuccess, opening, done]);
+    if (count > 0) done(opening);
+  }, [count, opening, done]);
   if (would.isPending) return <p className="muted">{t('bulk.counting')}</p>;
   if (would.isError) return <ProblemNotice error={would.error} />;
-  return <p>{t('bulk.would', { count: would.data.done + would.data.left })}</p>;
+  const { jobs, left, skipped } = would.data;
+  return (
+    <>
+      <p>{count === 0 ? t('bulk.wouldNot') : t('bulk.would', { count })}</p>
+      {count > 0 && <JobNames names={jobs.map((job) => job.job_desc)} more={left} />}
+      {skipped > 0 && (deed === 'start' || deed === 'stop') && <Skipped deed={deed} count={skipped} />}
+    </>
+  );
 }

@@ -28,7 +28,16 @@ function asked(): unknown[] {
   const told: unknown[] = [];
   vi.spyOn(api, 'POST').mockImplementation((async (path: string, { params }: { params: { query: object } }) => {
     told.push([path, params.query]);
-    const data = { dry_run: false, done: 4, job_ids: [], refused: [], left: 0, next_cursor: null };
+    const data = {
+      dry_run: false,
+      done: 4,
+      job_ids: [],
+      refused: [],
+      left: 0,
+      skipped: 0,
+      jobs: [],
+      next_cursor: null,
+    };
     return { data, response: Response.json(data) };
   }) as never);
   return told;

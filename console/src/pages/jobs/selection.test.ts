@@ -1,7 +1,7 @@
 import { act, cleanup, renderHook } from '@testing-library/react';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { BoardRow } from '@/api/types';
-import { useJobSelection } from '@/pages/jobs/selection';
+import { useJobSelection, wouldChange } from '@/pages/jobs/selection';
 
 const row = (id: number) => ({ job: { id } }) as BoardRow;
 const SHOWN = [1, 2].map(row);
@@ -42,5 +42,25 @@ describe('the selection of jobs', () => {
     act(() => result.current.select([1]));
     rerender({ text: 'nothing', shown: [] });
     expect(state()).toEqual([[], false]);
+  });
+});
+
+describe('starting and stopping', () => {
+  const job = (trigger_status: number, schedule_type: string) =>
+    ({ id: 1, trigger_status, schedule_type }) as BoardRow['job'];
+
+  it.each([
+    [0, 'CRON', true, false],
+    [1, 'CRON', false, true],
+    [0, 'NONE', false, false],
+  ])('change a job with status %i and schedule %s: %s, %s', (status, schedule, start, stop) => {
+    expect([wouldChange('start', job(status, schedule)), wouldChange('stop', job(status, schedule))]).toEqual([
+      start,
+      stop,
+    ]);
+  });
+
+  it('are tried for a job that cannot be read', () => {
+    expect(wouldChange('stop', { id: 1, unreadable: 'x' } as BoardRow['job'])).toBe(true);
   });
 });

@@ -30,3 +30,9 @@ export function useJobSelection(filters: JobFilters, shown: readonly BoardRow[])
     selectAll: () => setAllUnder(under),
   };
 }
+
+/** Whether starting or stopping would change a job, as far as it can be read. */
+export function wouldChange(deed: 'start' | 'stop', job: BoardRow['job']): boolean {
+  if ('unreadable' in job) return true;
+  return deed === 'stop' ? job.trigger_status === 1 : job.trigger_status === 0 && job.schedule_type !== 'NONE';
+}

@@ -2,7 +2,8 @@
 
 A request works through the jobs that match, newest first, each in a transaction of its own: what is refused for one
 does not keep the others. It stops after ``max`` of them or a few seconds, and says how many are left and where to go on
-(``next_cursor``); so whoever asks can show how far it is. ``dry_run`` tells what it would be about and changes nothing.
+(``next_cursor``); so whoever asks can show how far it is. ``dry_run`` names the jobs that the action would change and
+changes nothing. Jobs that starting or stopping would not change are counted as ``skipped``, and not as done or refused.
 
 Jobs that need each other are deleted together: before one that is needed go those that need it, where they are meant
 too, in whatever part they would have come.
@@ -11,7 +12,7 @@ too, in whatever part they would have come.
 import secrets
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
@@ -20,7 +21,7 @@ from pydantic import BaseModel, Field
 from orth.coordinator.facts import ExecutionsOpened
 from orth.coordinator.http.callers import Caller, CallerHere, needs
 from orth.coordinator.http.job_board import heard_since
-from orth.coordinator.http.job_deeds import delete_job, start_one, stop_scheduled, trigger_one
+from orth.coordinator.http.job_deeds import delete_job, start_one, stop_one, trigger_one
 from orth.coordinator.http.job_filter import JobsAsked
 from orth.coordinator.http.jobs import Client, IdempotencyKey, cause_of
 from orth.coordinator.http.paging import Cursor, cursor_at, position
@@ -30,7 +31,7 @@ from orth.coordinator.triggering import Request as TriggerRequest
 from orth.domain.access import Permission
 from orth.errors import Conflict, Invalid, NotFound, OrthError, StoreUnavailable, Unreadable
 from orth.store.database import Connection
-from orth.store.job_board import Named, Wanted, executors_online, find_jobs, find_referrers
+from orth.store.job_board import Change, Named, Wanted, count_jobs, executors_online, find_jobs, find_referrers
 
 router = APIRouter(prefix="/api/v1/jobs/bulk", tags=["jobs"])
 
@@ -49,9 +50,16 @@ class RefusedShown(BaseModel):
     facts: dict[str, str | int] | None
 
 
+class JobNamed(BaseModel):
+    """A job that the action would change."""
+
+    id: int
+    job_desc: str
+
+
 class ManyJobsDone(BaseModel):
     """What came of a request for many. ``job_ids`` are those it was done to, or would be with ``dry_run``; ``left`` is
-    what else matches, counted up to 10,000. ``next_cursor`` is set while there is more: go on with it as ``cursor``.
+    what else it is for, counted up to 10,000. ``next_cursor`` is set while there is more: go on with it as ``cursor``.
     """
 
     dry_run: bool
@@ -59,6 +67,11 @@ class ManyJobsDone(BaseModel):
     job_ids: list[int]
     refused: list[RefusedShown] = Field(description="Those it could not be done to, each with the reason.")
     left: int
+    skipped: int = Field(
+        description="Jobs from the cursor on that match and that starting or stopping would not change: they have no "
+        "schedule, or are started or stopped already. Counted up to 10,000."
+    )
+    jobs: list[JobNamed] = Field(description="With dry_run: the jobs of job_ids by name.")
     next_cursor: str | None
 
 
@@ -95,13 +108,15 @@ _NEEDED = ("job_followed_by", "job_handler_used", "job_needed_elsewhere")
 
 @router.post("/start", dependencies=[needs(Permission.OPERATE)])
 async def start_many(many: ManyMeant, tools: ToolsHere, caller: CallerHere) -> ManyJobsDone:
-    """Let them fire by their schedules; refused for those without one."""
+    """Let the stopped ones that have a schedule fire by it."""
+    many = replace(many, wanted=replace(many.wanted, change=Change.START))
     return await _each(tools, caller, many, Permission.OPERATE, lambda one: _start(tools, caller, one))
 
 
 @router.post("/stop", dependencies=[needs(Permission.OPERATE)])
 async def stop_many(many: ManyMeant, tools: ToolsHere, caller: CallerHere) -> ManyJobsDone:
-    """Plan no further fires of them; refused for those without a schedule. What has begun goes on."""
+    """Plan no further fires of the started ones. What has begun goes on."""
+    many = replace(many, wanted=replace(many.wanted, change=Change.STOP))
     return await _each(tools, caller, many, Permission.OPERATE, lambda one: _stop(tools, caller, one))
 
 
@@ -127,6 +142,7 @@ async def delete_many(many: ManyMeant, tools: ToolsHere, caller: CallerHere) -> 
 
 @dataclass(slots=True)
 class _Result:
+    skipped: int
     done: list[int] = field(default_factory=list)
     refused: list[RefusedShown] = field(default_factory=list)
 
@@ -147,10 +163,10 @@ class _Result:
 async def _each(tools: Tools, caller: Caller, many: Many, permission: Permission, act: Act) -> ManyJobsDone:
     """Do it to each that matches, where the caller may; each checks that again in its transaction."""
     wanted = many.wanted.within(caller.rights.groups(permission))
-    found, left = await tools.db.read(_find, wanted, many, heard_since(tools))
+    found, left, skipped = await tools.db.read(_find, wanted, many, heard_since(tools))
     if many.dry_run:
-        return _told(many, _Result([job.id for job in found]), left, found)
-    result = _Result()
+        return _told(many, _Result(skipped, [job.id for job in found]), left, found)
+    result = _Result(skipped)
     until = tools.clock.monotonic() + _LONGEST
     tried = 0
     for job in found:
@@ -164,9 +180,14 @@ async def _each(tools: Tools, caller: Caller, many: Many, permission: Permission
     return _told(many, result, max(0, left - beyond) + len(found) - tried, found[:tried])
 
 
-def _find(connection: Connection, wanted: Wanted, many: Many, heard: int) -> tuple[list[Named], int]:
+def _find(connection: Connection, wanted: Wanted, many: Many, heard: int) -> tuple[list[Named], int, int]:
+    """Those to do it to, how many more there are, and how many match that it would not change."""
     online = executors_online(connection, heard, wanted.groups)
-    return find_jobs(connection, wanted, online, before=many.before, limit=many.maximum)
+    found, left = find_jobs(connection, wanted, online, before=many.before, limit=many.maximum)
+    if wanted.change is None:
+        return found, left, 0
+    matching = count_jobs(connection, replace(wanted, change=None), online, before=many.before)
+    return found, left, max(0, matching - len(found) - left)
 
 
 def _told(many: Many, result: _Result, left: int, passed: list[Named]) -> ManyJobsDone:
@@ -176,6 +197,8 @@ def _told(many: Many, result: _Result, left: int, passed: list[Named]) -> ManyJo
         job_ids=result.done,
         refused=result.refused,
         left=left,
+        skipped=result.skipped,
+        jobs=[JobNamed(id=job.id, job_desc=job.job_desc) for job in passed] if many.dry_run else [],
         next_cursor=cursor_at(passed[-1].id) if left and passed else None,
     )
 
@@ -186,7 +209,7 @@ async def _start(tools: Tools, caller: Caller, job_id: int) -> Sequence[int]:
 
 
 async def _stop(tools: Tools, caller: Caller, job_id: int) -> Sequence[int]:
-    await tools.db.tx(stop_scheduled, caller, job_id, tools.clock.now())
+    await tools.db.tx(stop_one, caller, job_id, tools.clock.now())
     return ()
 
 

@@ -16,8 +16,7 @@ from orth.coordinator.scripting import check_param, define_with_code, edit_with_
 from orth.coordinator.triggering import Request as TriggerRequest
 from orth.domain.access import Permission
 from orth.domain.audit import Deed
-from orth.domain.jobs import Job, ScheduleType
-from orth.errors import Conflict
+from orth.domain.jobs import Job
 from orth.store.audit import record
 from orth.store.database import Connection
 from orth.store.jobs import get_job, hold_job
@@ -83,15 +82,6 @@ def stop_one(connection: Connection, caller: Caller, job_id: int, now: int) -> N
     stop_job(connection, job_id, now)
     if stored.trigger_status:
         _tell(connection, caller, "job.stop", stored, now)
-
-
-def stop_scheduled(connection: Connection, caller: Caller, job_id: int, now: int) -> None:
-    """Like ``stop_one``, but refused where there is no schedule: who stops many is told for which nothing changed."""
-    check_held_job(connection, caller, Permission.OPERATE, job_id)
-    stored = hold_job(connection, job_id)
-    if stored.schedule_type is ScheduleType.NONE and not stored.trigger_status:
-        raise Conflict.of("nothing_to_stop", job=job_id)
-    stop_one(connection, caller, job_id, now)
 
 
 def trigger_one(
