@@ -6,7 +6,7 @@ import type { Overview } from '@/api/types';
 import { historyQuery, SPANS, spanOf } from '@/pages/dashboard/queries';
 import { Histogram } from '@/parts/histogram/Histogram';
 import { Panel } from '@/parts/Page';
-import { duration } from '@/parts/time/format';
+import { delay } from '@/parts/time/format';
 import { useUrlFilters } from '@/parts/useUrlFilters';
 
 const FILTERS = ['span'] as const;
@@ -46,7 +46,7 @@ export function Endings({ late }: { late: Overview['late'] | undefined }) {
       )}
       {late && (
         <p className="late-starts muted" title={t('late.explained')}>
-          {t('late.said', { p50: duration(late.p50_ms), p95: duration(late.p95_ms), count: late.fires })}
+          {t('late.said', { p50: delay(late.p50_ms), p95: delay(late.p95_ms), count: late.fires })}
         </p>
       )}
     </Panel>

@@ -84,6 +84,46 @@ describe('cron expressions in words', () => {
     expect(en('0 12 */1 * FRI')).toBe('At 12:00, only on Friday');
   });
 
+  it('say the second and the minute as people do', async () => {
+    const [fr, zh] = await Promise.all([loadCronWords('fr'), loadCronWords('zh-CN')]);
+    const told = (text: string) => [zh(text), fr(text)];
+    expect(told('15 * * * * ?')).toEqual(['每分钟第 15 秒', 'À la seconde 15 de chaque minute']);
+    expect(told('15,30 * * * * ?')).toEqual(['每分钟第 15 和 30 秒', 'Aux secondes 15 et 30 de chaque minute']);
+    expect(told('10-20 * * * * ?')).toEqual(['每分钟第 10 到 20 秒', 'Aux secondes 10 à 20 de chaque minute']);
+    expect(told('5/10 * * * * ?')).toEqual([
+      '每隔 10 秒, 从每分钟第 5 秒开始',
+      'Toutes les 10 secondes, à partir de la seconde 5 de chaque minute',
+    ]);
+    expect(told('15 * 3 * * ?')).toEqual([
+      '每分钟第 15 秒, 在 03:00 和 03:59 之间',
+      'À la seconde 15 de chaque minute, de 03:00 à 03:59',
+    ]);
+    expect(told('15 */5 * * * ?')).toEqual(['第 15 秒, 每隔 5 分钟', 'À la seconde 15, toutes les 5 minutes']);
+    expect(told('5 0 * * * ?')).toEqual(['第 5 秒, 整点', "À la seconde 5, à l'heure pile"]);
+    expect(told('15 30 8-18 * * ?')).toEqual([
+      '每小时第 30 分钟的第 15 秒, 在 08:00 和 18:59 之间',
+      'À la seconde 15, à la minute 30 de chaque heure, de 08:00 à 18:59',
+    ]);
+    expect(told('15 0-10 * * * ?')).toEqual([
+      '每小时第 0 到 10 分钟的第 15 秒',
+      'À la seconde 15, aux minutes 0 à 10 de chaque heure',
+    ]);
+    expect(told('0 10,20 * * * ?')).toEqual(['每小时第 10 和 20 分钟', 'Aux minutes 10 et 20 de chaque heure']);
+    expect(told('0 15/20 * * * ?')).toEqual([
+      '每隔 20 分钟, 从每小时第 15 分钟开始',
+      'Toutes les 20 minutes, à partir de la minute 15 de chaque heure',
+    ]);
+    expect(told('30 13 * FRI')).toEqual([null, null]);
+    expect(told('30 12 13 * FRI')).toEqual([
+      '在12:30, 限每月 13 号, 或者星期五',
+      'À 12:30, le 13 du mois, ou le vendredi',
+    ]);
+    expect(told('30 * 13 * FRI')).toEqual([
+      '每小时第 30 分钟, 限每月 13 号, 或者星期五',
+      'À la minute 30 de chaque heure, le 13 du mois, ou le vendredi',
+    ]);
+  });
+
   it('are none for what the server refuses', async () => {
     const say = await loadCronWords('en');
     const refused = ['0 0/90 * * * ?', '0 0 8 * * *', '0 0 8 ? * ?', '0 0 8 1 * MON', '0 8 ? * *', '0 */24 * * ?'];

@@ -3,6 +3,7 @@
 import { useEffect, useState } from 'react';
 import { usePreference } from '@/app/preferences';
 import type { Language } from '@/i18n/languages';
+import { inUsualWords } from '@/parts/job/cronPhrases';
 
 type Cronstrue = typeof import('cronstrue').default;
 export type CronWords = (expression: string) => string | null;
@@ -36,11 +37,14 @@ export function cronWords(cronstrue: Cronstrue, language: Language, written: str
   const days = daysOf(parts);
   if (days === null) return null;
   const say = (fields: readonly string[]) =>
-    cronstrue.toString(fields.join(' '), {
-      locale: LOCALES[language],
-      use24HourTimeFormat: true,
-      dayOfWeekStartIndexZero: parts.length === 5, // in the Quartz dialect Sunday is 1
-    });
+    inUsualWords(
+      cronstrue.toString(fields.join(' '), {
+        locale: LOCALES[language],
+        use24HourTimeFormat: true,
+        dayOfWeekStartIndexZero: parts.length === 5, // in the Quartz dialect Sunday is 1
+      }),
+      language,
+    );
   try {
     const told = evenly(parts.map((part) => (part === '*/1' ? '*' : part)).join(' '))?.split(' ');
     if (!told?.every(isTellable)) return null;

@@ -1,8 +1,12 @@
 import { describe, expect, it, vi } from 'vitest';
 import { withUnit } from '@/parts/job/ScheduleText';
-import { browserZone, duration, fullInstant, hasClock, instant, relative } from '@/parts/time/format';
+import { browserZone, delay, duration, fullInstant, hasClock, instant, relative } from '@/parts/time/format';
 
 const NOON = Date.parse('2026-03-01T12:00:00Z');
+
+it('says no delay is shorter than can be measured', () => {
+  expect([0, 0.4, 1, 8].map((ms) => delay(ms, 'en'))).toEqual(['< 1 ms', '< 1 ms', '1 ms', '8 ms']);
+});
 
 describe('the zone of the browser', () => {
   it('is asked for once, however many instants are shown', () => {

@@ -63,6 +63,11 @@ export function duration(ms: number, language: Language = preference('language')
   return `${said(Math.floor(hours / 24), 'd')} ${said(hours % 24, 'h')}`;
 }
 
+/** A measured delay: none is shorter than can be measured. */
+export function delay(ms: number, language: Language = preference('language')): string {
+  return ms < 1 ? `< ${quantity(1, 'ms', language)}` : duration(ms, language);
+}
+
 /** The same without tenths: where it counts, they would only flicker. */
 export function wholeSeconds(seconds: number, language: Language = preference('language')): string {
   return seconds < 60 ? quantity(seconds, 's', language) : duration(seconds * SECOND, language);
