@@ -88,3 +88,40 @@ test('a long error does not push the log away', async ({ signedIn: page }) => {
   expect((await why.boundingBox())?.height).toBeLessThan(420);
   await call(page, 'DELETE', `/jobs/${job}`);
 });
+
+for (const language of ['en', 'fr', 'zh-CN']) {
+  test(`durations, bars and schedules of Jobs are whole in ${language}`, async ({ signedIn: page }) => {
+    const often = await made(page, 'Ask all suppliers by day', {
+      schedule_type: 'CRON',
+      schedule_conf: '0 30 8-18 ? * MON-FRI',
+      tags: ['whole'],
+    });
+    for (let run = 0; run < 10; run++) await ended(page, often);
+    await call(page, 'PATCH', '/auth/preferences', { chosen: { language } });
+    await page.route(/\/jobs\/board/, async (route) => {
+      const answer = await route.fetch();
+      const found = await answer.json();
+      for (const { runs } of found.items as { runs: { start_time: string | null; handle_time: string | null }[] }[]) {
+        for (const run of runs.filter((one) => one.start_time && one.handle_time)) {
+          run.start_time = new Date(Date.parse(run.handle_time as string) - 35_997_000).toISOString();
+        }
+      }
+      await route.fulfill({ response: answer, json: found });
+    });
+    await page.goto('/jobs?tag=whole');
+    const cell = page.locator('.runs-cell').first();
+    await expect(cell.locator(':scope > span')).toHaveText(/^10 (h|小时) 00 (min|分钟)$/);
+    const heights = await cell
+      .locator(':scope > span')
+      .evaluate((one) => [one.getBoundingClientRect().height, Number.parseFloat(getComputedStyle(one).lineHeight)]);
+    expect(heights[0]).toBeLessThan(1.5 * (heights[1] as number));
+    const bars = await cell.locator('svg').evaluate((one) => [one.clientWidth, Number(one.getAttribute('width'))]);
+    expect(bars[0]).toBe(bars[1]);
+    const words = page.locator('.schedule-text > :first-child').first();
+    await expect(words).toHaveText(/30.*18:59/);
+    const cut = await words.evaluate((one) => [one.scrollWidth - one.clientWidth, one.scrollHeight - one.clientHeight]);
+    expect(Math.max(...cut)).toBeLessThanOrEqual(0);
+    expect(await tooWide(page)).toEqual([]);
+    await call(page, 'POST', `/jobs/bulk/delete?id=${often}`);
+  });
+}
