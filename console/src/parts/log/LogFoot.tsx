@@ -5,9 +5,8 @@ import { api, got } from '@/api/client';
 import { usePreference } from '@/app/preferences';
 import { useLive } from '@/live/LiveProvider';
 import { EmptyState } from '@/parts/EmptyState';
-import { type Ending, endingOf, type Fate, footOf, saidBesides } from '@/parts/log/ending';
+import { type Ending, endingOf, type Fate, footOf, saidBesides, stateOf } from '@/parts/log/ending';
 import type { Log } from '@/parts/log/Log';
-import type { StreamState } from '@/parts/log/LogStream';
 import { ProblemNotice } from '@/parts/ProblemNotice';
 import { fullInstant } from '@/parts/time/format';
 import { useDisplayZone } from '@/parts/time/Instant';
@@ -40,7 +39,7 @@ export function LogFoot({ log, fate, beyond, unseen, onEnd }: FootProps) {
   const place = usePlace(log, kind === 'over');
   const said = useEndingText();
   const ending = kind === 'over' ? footOf(place, fate, log.book.last, now) : null;
-  const state = fate === 'unhad' ? 'finished' : stateOf(kind, paused, !!log.state.error && !log.state.opened);
+  const state = fate === 'unhad' ? 'finished' : stateOf(kind, paused, log.state);
   return (
     <footer className="log-foot">
       <span className={`log-state log-state-${state}`}>
@@ -58,15 +57,9 @@ export function LogFoot({ log, fate, beyond, unseen, onEnd }: FootProps) {
           {t('unseen', { count: unseen })}
         </Button>
       )}
-      <span className="log-count">{t('count', { count: log.book.last })}</span>
+      {state !== 'loading' && <span className="log-count">{t('count', { count: log.book.last })}</span>}
     </footer>
   );
-}
-
-function stateOf(kind: StreamState['kind'], paused: boolean, unread: boolean) {
-  if (kind === 'over') return 'finished';
-  if (unread) return 'unread';
-  return paused || kind === 'resting' ? 'paused' : kind;
 }
 
 /** What stands where lines would, when there are none. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { endingOf, fateOf, footOf, type LogPlace, saidBesides } from '@/parts/log/ending';
+import { endingOf, fateOf, footOf, type LogPlace, saidBesides, stateOf } from '@/parts/log/ending';
 
 const PLACE: LogPlace = {
   executor_address: 'http://10.0.0.7:9999',
@@ -62,5 +62,22 @@ describe('how a log ends', () => {
     expect(fateOf({ status: 'trigger_failed', reason_code: 'never_resolved', start_time: null })).toBe('ended');
     expect(fateOf({ status: 'failed', reason_code: 'result_lost', start_time: null })).toBe('lost');
     expect(fateOf({ status: 'pending', reason_code: null, start_time: null })).toBe('open');
+  });
+});
+
+describe('the foot', () => {
+  const read = { opened: true, error: null };
+
+  it('says that a log is loading until it was read once', () => {
+    expect(stateOf('resting', false, { opened: false, error: null })).toBe('loading');
+    expect(stateOf('resting', true, { opened: false, error: null })).toBe('loading');
+    expect(stateOf('resting', false, { opened: false, error: new Error('away') })).toBe('unread');
+  });
+
+  it('says how lines come, or that none do', () => {
+    expect(stateOf('live', false, read)).toBe('live');
+    expect(stateOf('live', true, read)).toBe('paused');
+    expect(stateOf('resting', false, read)).toBe('paused');
+    expect(stateOf('over', true, read)).toBe('finished');
   });
 });

@@ -2,6 +2,7 @@
 
 import type { components } from '@/api/schema';
 import type { Execution } from '@/api/types';
+import type { StreamState } from '@/parts/log/LogStream';
 import { TERMINAL } from '@/status/statuses';
 
 export type LogPlace = components['schemas']['LogPlace'];
@@ -60,4 +61,11 @@ export function footOf(place: LogPlace | undefined, fate: Fate, lines: number, n
 /** What the executor said of a log without lines, where the ending does not say it already. */
 export function saidBesides(note: string): string {
   return NO_LOG.test(note) ? '' : note;
+}
+
+/** What the foot says of the reading itself. Until the end of the log was read once, nothing is known of it. */
+export function stateOf(kind: StreamState['kind'], paused: boolean, log: { opened: boolean; error: unknown }) {
+  if (kind === 'over') return 'finished';
+  if (!log.opened) return log.error ? 'unread' : 'loading';
+  return paused || kind === 'resting' ? 'paused' : kind;
 }
