@@ -108,6 +108,11 @@ def test_an_edit_that_leaves_secrets_out_keeps_them_and_null_removes_them() -> N
         ("mail", MAIL, {"host": "mail.example", "security": "none"}),
         ("webhook", HOOK, {"url": "https://elsewhere.example/"}),
         ("webhook", HOOK, {"url": "http://hooks.example/x", "headers": {"Authorization": "********"}}),
+        *(
+            ("webhook", HOOK, {"url": URL + more, "headers": {"Authorization": "********"}})
+            for more in ("/", "x", "/..", "?to=me", "#", "%2F..")
+        ),
+        ("webhook", HOOK, {"url": URL.rpartition("/")[0] + "/of-the-editor"}),
     ],
 )
 def test_a_kept_secret_goes_nowhere_new(kind: str, definition: dict[str, Any], edit: dict[str, Any]) -> None:

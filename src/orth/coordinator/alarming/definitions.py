@@ -181,11 +181,7 @@ def _place(kind: str, definition: dict[str, Any]) -> tuple[object, ...]:
         defaults = {name: MailDefinition.model_fields[name].default for name in ("host", "port", "security")}
         return tuple(definition.get(name, default) for name, default in defaults.items())
     if kind == "webhook":
-        try:
-            parts = urlsplit(str(definition.get("url", "")))
-            return (parts.scheme, parts.netloc)
-        except ValueError:
-            return ()
+        return (definition.get("url"),)  # the whole of it: behind one host there may be receivers of many owners
     return ()
 
 
