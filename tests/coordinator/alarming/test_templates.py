@@ -83,8 +83,24 @@ def test_the_shapes_receivers_read() -> None:
     assert PRESETS["feishu"](ALARM)["msg_type"] == "text"
     card = PRESETS["teams"](ALARM)["attachments"][0]
     assert card["contentType"] == "application/vnd.microsoft.card.adaptive"
-    assert card["content"]["body"][0]["color"] == "Attention"
+    assert card["content"]["body"][0]["inlines"][0]["color"] == "Attention"
     assert set(PRESETS["plain"](ALARM)) == NAMES
+
+
+def test_names_and_messages_are_no_markup() -> None:
+    """Who edits one job chooses its name and what it says, and everybody in the channel sees it."""
+    link, mention = (
+        "[Session expired, sign in](https://evil.example) **now**",
+        '<at user_id="all">all</AT></at> <Atlas>',
+    )
+    alarm = replace(ALARM, job=link, reason=f"{link}\n{mention}")
+    body = PRESETS["teams"](alarm)["attachments"][0]["content"]["body"]
+    assert {block["type"] for block in body} == {"RichTextBlock"}, "a TextBlock is Markdown"
+    runs = [run for block in body for run in block["inlines"]]
+    assert {run["type"] for run in runs} == {"TextRun"}
+    assert any(link in run["text"] for run in runs), "as it is"
+    said = PRESETS["feishu"](alarm)["content"]["text"]
+    assert '(at user_id="all">all(/AT>(/at> <Atlas>' in said
 
 
 @given(st.text(max_size=1_000), st.text(min_size=1, max_size=300), st.integers(1, 4))

@@ -19,6 +19,7 @@ from orth.coordinator.alarming.texts import NAMES, Alarm, fitted
 from orth.domain.alarms import AlarmKind
 from orth.errors import Invalid, quotable
 
+_MENTION = re.compile(r"<(?=/?at\b)", re.IGNORECASE)
 _NAME = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_.]*)\s*\}\}")
 _DEPTH_LIMIT = 20
 _SIZE_LIMIT = 32_768
@@ -85,9 +86,9 @@ def _slack(alarm: Alarm) -> Any:
 
 
 def _teams(alarm: Alarm) -> Any:
-    title = {"type": "TextBlock", "size": "Medium", "weight": "Bolder", "wrap": True, "text": alarm.title}
-    title["color"] = _COLOURS.get(alarm.kind, "Attention")
-    lines = [{"type": "TextBlock", "wrap": True, "spacing": "None", "text": line} for line in alarm.text.splitlines()]
+    colour = _COLOURS.get(alarm.kind, "Attention")
+    title = _teams_line(alarm.title, {"size": "Medium", "weight": "Bolder", "color": colour})
+    lines = [{**_teams_line(line, {}), "spacing": "None"} for line in alarm.text.splitlines()]
     card = {
         "$schema": "http://adaptivecards.io/schemas/adaptive-card.json",
         "type": "AdaptiveCard",
@@ -96,6 +97,11 @@ def _teams(alarm: Alarm) -> Any:
     }
     attachment = {"contentType": "application/vnd.microsoft.card.adaptive", "contentUrl": None, "content": card}
     return {"type": "message", "attachments": [attachment]}
+
+
+def _teams_line(text: str, style: dict[str, str]) -> dict[str, Any]:
+    """Text as it is. A ``TextBlock`` would read it as Markdown, with links that the name of a job can choose."""
+    return {"type": "RichTextBlock", "inlines": [{"type": "TextRun", "text": text, **style}]}
 
 
 def _dingtalk(alarm: Alarm) -> Any:
@@ -107,7 +113,8 @@ def _wecom(alarm: Alarm) -> Any:
 
 
 def _feishu(alarm: Alarm) -> Any:
-    return {"msg_type": "text", "content": {"text": fitted(alarm, _FEISHU_BYTES)}}
+    # A tag that mentions people is read in texts as well, and would call everybody. The byte count stays.
+    return {"msg_type": "text", "content": {"text": _MENTION.sub("(", fitted(alarm, _FEISHU_BYTES))}}
 
 
 PRESETS: Mapping[str, Callable[[Alarm], Any]] = {
