@@ -1,12 +1,20 @@
 """What a coordinator makes for itself at its first start, and leaves alone at the next."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from sqlalchemy import Connection, select
 
-from orth.coordinator.first_start import agree_on_token, ensure_admin, first_link, signing_secret
+from orth.coordinator.first_start import (
+    FIRST_SIGN_IN_FILE,
+    agree_on_token,
+    ensure_admin,
+    first_link,
+    signing_secret,
+    tell_first_sign_in,
+)
 from orth.coordinator.sealing import Sealing
 from orth.coordinator.signing import hash_password, password_fits
 from orth.coordinator.signing_in.links import link_url, use_link
@@ -74,6 +82,28 @@ async def test_who_is_alone_changes_the_access_token_at_once(db: Database) -> No
     await start_with(db, "two", "another", now=later)
     with pytest.raises(CannotStart, match="another access token"):
         await start_with(db, "one", "new", now=later)
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_a_password_is_shown_to_a_terminal_and_else_kept_in_a_file(tmp_path: Path, is_terminal: bool) -> None:
+    ours, theirs = os.openpty() if is_terminal else os.pipe()
+    kept = tmp_path / FIRST_SIGN_IN_FILE
+    if not is_terminal:
+        kept.write_text("of another start")
+    with os.fdopen(theirs, "w") as screen:
+        tell_first_sign_in("the-password", "http://here/?t=secret", tmp_path, screen)
+    shown = os.read(ours, 10_000).decode()
+    os.close(ours)
+    if is_terminal:
+        assert "the-password" in shown
+        assert "?t=secret" in shown
+        assert not kept.exists()
+    else:
+        assert str(kept) in shown
+        assert "the-password" not in shown
+        assert "?t=" not in shown
+        assert kept.stat().st_mode & 0o777 == 0o600
+        assert {"the-password", "http://here/?t=secret"} < set(kept.read_text().split())
 
 
 async def test_the_first_start_makes_an_administrator_with_a_password_of_its_own(db: Database) -> None:

@@ -132,14 +132,20 @@ def test_a_killed_embedded_coordinator_is_back_without_waiting_for_the_lease(tmp
         eventually(lambda: "leads: term 2" in second.text(), within=5, what="the second term")
 
 
-def test_the_first_password_is_generated_and_printed_once(tmp_path: Path, notes: Path) -> None:
+def test_the_first_password_is_generated_and_told_once(tmp_path: Path, notes: Path) -> None:
+    """To a file of this user alone where the output is no terminal; to a terminal, ``test_first_start`` has it."""
     with site_of(tmp_path, notes, ORTH_SECURITY__ADMIN_PASSWORD="") as site:
         first = site.coordinator()
-        line = next(line for line in first.text().splitlines() if "with the password" in line)
-        password = line.split("with the password")[1].split()[0]
+        line = next(line for line in first.text().splitlines() if "how to sign in as admin" in line)
+        file = Path(line.split(" is in ")[1].partition(". Delete")[0])
+        assert file.stat().st_mode & 0o777 == 0o600
+        told = file.read_text()
+        password = told.split("with the password")[1].split()[0]
+        assert password not in first.text()
         body = {"username": "admin", "password": password}
         assert HTTP.request("POST", f"{site.url}/api/v1/auth/login", json=body).status == 200
-        link = next(line for line in first.text().splitlines() if "/?t=" in line).split()[-1]
+        link = told.split()[-1]
+        assert "/?t=" not in first.text()
         assert link.startswith(f"{site.url}/?t=")
         opened = {"token": link.partition("?t=")[2]}
         statuses = [HTTP.request("POST", f"{site.url}/api/v1/auth/link", json=opened).status for _ in range(2)]
@@ -147,7 +153,7 @@ def test_the_first_password_is_generated_and_printed_once(tmp_path: Path, notes:
         assert first.end() == 0
         first.output.unlink()
         again = site.coordinator()
-        assert "with the password" not in again.text()
+        assert "how to sign in as admin" not in again.text()
         assert HTTP.request("POST", f"{site.url}/api/v1/auth/login", json=body).status == 200
         assert not any(password in path.read_text() for path in tmp_path.rglob("*") if path.suffix == ".log")
         assert password != PASSWORD

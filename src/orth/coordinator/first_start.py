@@ -10,6 +10,7 @@ import secrets
 from contextlib import suppress
 from hashlib import scrypt
 from pathlib import Path
+from typing import TextIO
 
 from orth.coordinator.sealing import Sealing
 from orth.coordinator.signing import hash_password, password_fits
@@ -34,6 +35,7 @@ _MISSED = 2
 """Times ``cluster.dead_after`` without a beat: clocks of machines differ."""
 _NAMED = 5
 TOKEN_FILE = "access-token"  # noqa: S105  # the name of the file
+FIRST_SIGN_IN_FILE = "first-sign-in"
 
 
 def prepare_folder(folder: Path) -> None:
@@ -168,6 +170,25 @@ def _set_admin_password(connection: Connection, hashed: str, before: str | None,
         shared_secret(connection, _GIVEN, hashed, now)
     elif replace_secret(connection, _GIVEN, before, hashed) and set_password(connection, ADMIN, hashed, now):
         record(connection, _BY_START, Deed("user.password", "user", ADMIN, after={"by": "settings"}), now)
+
+
+def tell_first_sign_in(password: str, link: str, folder: Path, screen: TextIO) -> None:
+    """Show the password that was made and the link to a person at a terminal, and nowhere else.
+
+    What is written to anything but a terminal is kept, in a journal or the log of a container, and read by others. Then
+    both go to a file that only this user can read, and its name is told.
+    """
+    text = f"sign in as {ADMIN} with the password {password}"
+    also = f"or open this within 15 minutes, once: {link}"
+    if screen.isatty():
+        screen.write(f"\n  First start: {text}  (shown only now)\n  {also}\n\n")
+    else:
+        file = folder / FIRST_SIGN_IN_FILE
+        file.unlink(missing_ok=True)  # of a start with another database
+        with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as out:
+            out.write(f"{text}\n{also}\n")
+        screen.write(f"First start: how to sign in as {ADMIN} is in {file.absolute()}. Delete the file afterwards.\n")
+    screen.flush()
 
 
 async def first_link(db: Database, now: int) -> str:

@@ -25,13 +25,13 @@ from orth.coordinator.company import Company
 from orth.coordinator.executor_access import ExecutorAccess
 from orth.coordinator.facts import CoordinatorReady, CoordinatorStopped
 from orth.coordinator.first_start import (
-    ADMIN,
     access_token,
     agree_on_token,
     ensure_admin,
     first_link,
     prepare_folder,
     signing_secret,
+    tell_first_sign_in,
 )
 from orth.coordinator.http.app import build_app
 from orth.coordinator.http.executor_rates import ExecutorRates
@@ -268,7 +268,8 @@ async def _serve(settings: Settings, token: str, listening: socket.socket, last_
         password = await ensure_admin(db, settings, clock.now())
         if password is not None:
             secret = await first_link(db, clock.now())
-            _print_once(password, link_url(settings.console.base_url or _url(settings, listening), secret))
+            told = link_url(settings.console.base_url or _url(settings, listening), secret)
+            tell_first_sign_in(password, told, Path(settings.coordinator.data_dir), sys.stderr)
         outgoing = Outgoing.of(settings, db, clock, sealing, node_id=node.id, token=token)
         async with (
             _calls(settings, outgoing) as link,
@@ -471,10 +472,3 @@ def _node_id(listening: socket.socket) -> str:
 def _patience(lease: timedelta) -> float:
     """A bound for statements and idle transactions below the lease: a frozen leader must not hold up its successor."""
     return min(8.0, lease.total_seconds() * 0.8)
-
-
-def _print_once(password: str, link: str) -> None:
-    """The generated password goes to the terminal and nowhere else: not to the log, not to a file."""
-    sys.stderr.write(f"\n  First start: sign in as {ADMIN} with the password {password}  (shown only now)\n")
-    sys.stderr.write(f"  or open this within 15 minutes, once: {link}\n\n")
-    sys.stderr.flush()
