@@ -25,6 +25,7 @@ def test_what_the_author_proposes_becomes_the_job() -> None:
         timeout=timedelta(minutes=2),
         block="concurrent",
         concurrency=4,
+        overlap="executor",
         retry=Retry(attempts=3, delay="1m30s", backoff=12.5, jitter=True),
     )
     def sync() -> None: ...
@@ -39,6 +40,7 @@ def test_what_the_author_proposes_becomes_the_job() -> None:
         "executor_timeout": 120,
         "executor_block_strategy": "CONCURRENT",
         "executor_concurrency": 4,
+        "overlap": "executor",
         "executor_fail_retry_count": 2,
         "retry_policy": {"delay": 90.0, "multiplier": 10, "jitter": 0.5},
     }

@@ -18,7 +18,7 @@ from orth.coordinator.node import Coordinator
 from orth.coordinator.rooms import Surroundings
 from orth.coordinator.triggering import Request
 from orth.domain.executions import Execution
-from orth.domain.jobs import AddressType, Group, Job, TriggerCause
+from orth.domain.jobs import AddressType, Group, Job, Overlap, TriggerCause
 from orth.events import Events
 from orth.loop import run_loops
 from orth.settings import Settings
@@ -175,7 +175,8 @@ class QueueSite:
         known = {group.app_name: group.id for group in await self.db.read(list_groups, 0, 10)}
         if APP not in known:
             known[APP] = await self.db.tx(define_group, Group(0, APP, APP, AddressType.AUTO, ()), self.clock.now())
-        values = {"job_group": known[APP], "executor_handler": "work", "executor_queue": "a", **fields}
+        usual = {"executor_handler": "work", "executor_queue": "a", "overlap": Overlap.EXECUTOR}
+        values = {"job_group": known[APP], **usual, **fields}
         job = Job(id=0, job_desc="queued", **values)
         job_id = await self.db.tx(define, job, self.clock.now(), True)
         return Job(**{**{name: getattr(job, name) for name in Job.__slots__}, "id": job_id})

@@ -13,7 +13,7 @@ import pytest
 from orth.coordinator.facts import CircuitClosed, CircuitOpened, ExecutionRerouted
 from orth.domain import reasons
 from orth.domain.executions import Execution, Phase, Status
-from orth.domain.jobs import Job, RouteStrategy, ScheduleType, TriggerCause
+from orth.domain.jobs import Job, Overlap, RouteStrategy, ScheduleType, TriggerCause
 from orth.domain.nodes import Unavailability
 from orth.executor.handlers import Handlers
 from orth.settings import Settings
@@ -50,7 +50,9 @@ def ran() -> Ran:
 
 
 async def job_of(cluster: Cluster, strategy: RouteStrategy, **fields: object) -> Job:
-    return await cluster.job(start=False, executor_handler="note", executor_route_strategy=strategy, **fields)
+    """A job whose executions spread over the executors also while others of it may be running."""
+    spread = {"overlap": Overlap.EXECUTOR, "executor_handler": "note", "executor_route_strategy": strategy}
+    return await cluster.job(start=False, **{**spread, **fields})
 
 
 async def sent_to(cluster: Cluster, job: Job, times: int) -> list[str | None]:

@@ -22,7 +22,7 @@ from orth.coordinator.triggering import Request as Trigger
 from orth.coordinator.triggering import open_requested
 from orth.domain import reasons
 from orth.domain.executions import Execution, Phase, Status
-from orth.domain.jobs import AddressType, BlockStrategy, Group, Job, RouteStrategy, TriggerCause
+from orth.domain.jobs import AddressType, BlockStrategy, Group, Job, Overlap, RouteStrategy, TriggerCause
 from orth.domain.nodes import Reachability
 from orth.events import Events
 from orth.loop import run_loops
@@ -118,7 +118,8 @@ class Site:
         if extensions:
             beats = [Beat(app_name, address, f"process-{address}", extensions) for address in addresses]
             record_beats(connection, beats, now)
-        job = Job(id=0, job_group=group_id, job_desc="h", executor_handler="h", executor_route_strategy=strategy)
+        spread = {"overlap": Overlap.EXECUTOR, "executor_route_strategy": strategy}
+        job = _changed(Job(id=0, job_group=group_id, job_desc="h", executor_handler="h"), spread)
         return get_job(connection, create_job(connection, _changed(job, fields), now))
 
     async def trigger(self, job: Job, times: int = 1, param: str | None = None) -> list[int]:

@@ -10,7 +10,7 @@ from orth.coordinator.broadcasts import EVERYBODY
 from orth.coordinator.claiming import Outlook
 from orth.coordinator.letters import Letter
 from orth.coordinator.settling import Office, claim
-from orth.domain.jobs import RouteStrategy
+from orth.domain.jobs import Overlap, RouteStrategy
 from orth.domain.nodes import Vitals
 from orth.store.database import open_database
 from orth.store.dispatching import Assignment, assign_executions, record_accepted
@@ -32,7 +32,7 @@ class Place:
         group = create_group(connection, a_group(name), NOW)
         self.beat("a")
         self.beat("b")
-        job = a_job(group, executor_route_strategy=RouteStrategy.LEAST_LOADED)
+        job = a_job(group, executor_route_strategy=RouteStrategy.LEAST_LOADED, overlap=Overlap.EXECUTOR)
         self.job = replace(job, id=create_job(connection, job, NOW))
 
     def beat(self, which: str, **said: Any) -> None:

@@ -12,7 +12,16 @@ from orth.coordinator.defining import edit, edit_group, remove_job, stop_job
 from orth.coordinator.facts import DispatchUnknown, ExecutionFinished, JobQuarantined
 from orth.domain import reasons
 from orth.domain.executions import Execution, Phase, Status
-from orth.domain.jobs import AddressType, Group, Job, MisfireStrategy, RouteStrategy, ScheduleType, TriggerCause
+from orth.domain.jobs import (
+    AddressType,
+    Group,
+    Job,
+    MisfireStrategy,
+    Overlap,
+    RouteStrategy,
+    ScheduleType,
+    TriggerCause,
+)
 from orth.executor.context import JobFailed
 from orth.executor.handlers import Handlers
 from orth.executor.time_limits import TimeLimits
@@ -334,7 +343,7 @@ async def test_with_every_hint_lost_the_walk_is_slower_not_wrong(
         await cluster.advance(seconds=120)
         executions = await cluster.executions(job)
         done = [one for one in executions if one.status is Status.SUCCESS]
-        assert len(done) >= 7
+        assert len(done) >= 6
         assert all(one.status in (Status.SUCCESS, Status.PENDING, Status.INIT) for one in executions)
         begun = [one for one in executions if one.phase is not Phase.OPENED and _is_due(one, cluster.clock.now())]
         assert len(ran.params) == len({one.schedule_time for one in begun})
@@ -346,7 +355,7 @@ def _is_due(execution: Execution, now: int) -> bool:
 
 async def test_round_goes_round(tmp_path: Path, ran: Ran) -> None:
     async with Cluster(tmp_path, ran.app, executors=3) as cluster:
-        job = await cluster.job(start=False, executor_handler="note")
+        job = await cluster.job(start=False, executor_handler="note", overlap=Overlap.EXECUTOR)
         for _ in range(6):
             await cluster.trigger(job)
         await cluster.advance(seconds=1)

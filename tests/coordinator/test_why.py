@@ -228,6 +228,7 @@ def test_every_sentence_about_what_follows_is_made_of_its_facts() -> None:
         told(replace(OPENED, not_before=NOW + 2_000, cause=TriggerCause.RETRY, attempt=2, trigger_key="retry:5")),
         told(replace(OPENED, reason_code=reasons.CIRCUIT_OPEN)),
         told(replace(OPENED, reason_code=reasons.QUEUE_FULL)),
+        told(replace(OPENED, reason_code=reasons.BUSY_ELSEWHERE)),
         told(SENT),
         *(told(replace(SENT, phase=Phase.UNKNOWN), *notes) for notes in ((), (doubt,))),
         *(told(replace(SENT, phase=Phase.UNKNOWN, incarnation=None), *notes) for notes in ((), (doubt,))),

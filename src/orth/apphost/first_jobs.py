@@ -138,6 +138,7 @@ def job_proposed(group_id: int, handler: dict[str, Any]) -> dict[str, Any]:
         "executor_timeout": handler.get("timeout"),
         "executor_block_strategy": handler.get("block"),
         "executor_concurrency": handler.get("concurrency"),
+        "overlap": handler.get("overlap"),
         "executor_fail_retry_count": retry["attempts"] - 1 if retry else None,
         "retry_policy": _policy(retry) if retry else None,
     }

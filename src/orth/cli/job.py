@@ -274,7 +274,7 @@ def _described(one: dict[str, Any], groups: dict[int, str]) -> Iterator[tuple[st
         yield "Queue", f"{one['executor_queue']} (priority {one['priority']})"
     else:
         yield "Route", one["executor_route_strategy"]
-    yield "Block", one["executor_block_strategy"]
+    yield "Block", f"{one['executor_block_strategy']} (overlap: {one['overlap']})"
     yield "Retries", str(one["executor_fail_retry_count"])
     if one["child_jobid"]:
         yield "Children", ", ".join(map(str, one["child_jobid"]))

@@ -12,13 +12,13 @@ its sender is asked to keep it: it may be an honest one in trouble.
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from orth import failpoints
 from orth.clock import Clock
 from orth.coordinator.broadcasts import Avoid
-from orth.coordinator.facts import StrayResults
+from orth.coordinator.facts import EndsConfirmed, StrayResults
 from orth.coordinator.finishing import Finished, finish, may_lead_on, tell
 from orth.coordinator.proving import Proving, Unproved
 from orth.domain import reasons
@@ -29,6 +29,7 @@ from orth.store.database import Connection, Database
 from orth.store.executions import Ending, Sent, sent_among
 from orth.store.late_results import record_late
 from orth.store.notes import Note, add_notes
+from orth.store.possibly_running import confirm_ends
 from orth.wire.dialects import Malformed
 from orth.wire.messages import CallbackItem, CallbackVerdict, Verdict
 
@@ -54,6 +55,8 @@ class _Applied:
 
     finished: list[Finished] = field(default_factory=list)
     sent: Mapping[int, Sent] = field(default_factory=dict)
+    freed: Collection[int] = ()
+    """Jobs of executions that had ended here and are known to have ended at their executor now."""
     refused: Mapping[int, Unproved] = field(default_factory=dict)
 
 
@@ -96,6 +99,8 @@ class Callbacks:
         if failpoints.armed:
             failpoints.hit("callbacks.committed")
         tell(self._events, finished)
+        if applied.freed:
+            self._events.emit(EndsConfirmed(tuple(applied.freed)))
         if any(map(may_lead_on, finished)):
             for loop in self._wakes:  # a retry or a child may wait for dispatch, a delay may have begun
                 loop.wake()
@@ -118,7 +123,10 @@ class Callbacks:
             if item.log_id in sent and (why := judge(item, sent[item.log_id], sender)) is not None
         }
         good = [item for place, item in enumerate(items) if place not in refused and item.log_id in sent]
-        return _Applied(_end(connection, good, now, self._avoid), sent, refused)
+        finished = _end(connection, good, now, self._avoid)
+        ended_now = {one.execution.id for one in finished}
+        left = {item.log_id for item in good if item.log_id not in ended_now and not item.still_inside}
+        return _Applied(finished, sent, confirm_ends(connection, left) if left else (), refused)
 
     def _tell_strays(self, verdicts: Iterable[Verdict]) -> None:
         named = (MISMATCHED if one is Verdict.RETRY else one.value for one in verdicts if one is not Verdict.STORED)
@@ -137,6 +145,7 @@ def _end(connection: Connection, items: Sequence[CallbackItem], now: int, avoid:
             handle_msg=item.handle_msg or "",
             start_time=item.start_time,
             reason_code=None if item.handle_code == SUCCESS else _reason(item),
+            confirmed=not item.still_inside,
         )
         for item in items
     ]

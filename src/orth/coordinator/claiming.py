@@ -19,14 +19,16 @@ from orth.coordinator.routing import ASKING, COUNTING, LOOKING_BACK, Load, Quest
 from orth.domain import reasons
 from orth.domain.executions import Execution
 from orth.domain.job_secrets import travels_safely
-from orth.domain.jobs import AddressType, Group, GroupDialect, Job, RouteStrategy, TriggerCause
+from orth.domain.jobs import AddressType, BlockStrategy, Group, GroupDialect, Job, RouteStrategy, TriggerCause
 from orth.domain.nodes import ExecutorEntry, in_turns, normal_address, undrained
+from orth.domain.overlap import Busy, Discard, Later, Only, by_key, is_guarded, may_be_released, room_of, where
 from orth.domain.selectors import parse_selector
 from orth.errors import Invalid
 from orth.store.database import Connection
 from orth.store.executor_entries import list_executors
 from orth.store.groups import groups_by_id
 from orth.store.jobs import jobs_by_id, unreadable_jobs
+from orth.store.possibly_running import possibly_running, release_waiting, usual_durations
 from orth.store.routes import (
     Memory,
     keep_route_memory,
@@ -44,6 +46,11 @@ _OURS = frozenset[str](
     {Extension.APP_NAME, Extension.SOURCE_DIGEST, Extension.REPORT_KEY, Extension.RUN_KEY, Extension.LOG_LEVEL}
 )
 _SECRETS = frozenset[str]({Extension.SECRETS, Extension.SIGNED})
+LOOKED_AT_AGAIN = 60_000
+"""ms after which what waits for other executions of its job is looked at, should nobody have noticed their end."""
+MEASURED_FOR = 2 * 3_600_000
+"""ms of the past that say how long executions of a job take."""
+_RELEASED_AT_ONCE = 500
 _NAMED = 3
 """Addresses named in a message; the others are counted."""
 
@@ -96,7 +103,16 @@ class _Case:
 class Routes:
     """Addresses the executions of one transaction."""
 
-    def __init__(self, connection: Connection, executions: Sequence[Execution], outlook: Outlook, now: int) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        executions: Sequence[Execution],
+        outlook: Outlook,
+        now: int,
+        *,
+        unsent: bool = False,
+    ) -> None:
+        """``unsent``: these were addressed before, and surely did not get there."""
         self._connection = connection
         self._outlook = outlook
         self._now = now
@@ -120,6 +136,23 @@ class Routes:
         self._total = self._held.total()
         self._open = self._opened() if any(map(_looks_at_load, self._jobs.values())) else Counter[str]()
         self._offered: Counter[tuple[str, int]] = Counter()
+        besides = [one.id for one in executions if unsent or one.reason_code == reasons.BUSY_ELSEWHERE]
+        self._busy = self._possibly_running(besides)
+        self._rooms = self._rooms_of_busy(executions)
+        self.covering: list[Execution] = []
+        """Executions for a queue whose block strategy ends those before them."""
+
+    def _possibly_running(self, besides: Sequence[int]) -> dict[tuple[int, int], Busy]:
+        """What may be running of the jobs, ``besides`` what is decided about now; read at once for all of them."""
+        guarded = {one.id for one in self._jobs.values() if is_guarded(one)}
+        return by_key(possibly_running(self._connection, guarded, besides)) if guarded else {}
+
+    def _rooms_of_busy(self, executions: Sequence[Execution]) -> dict[int, int]:
+        """How many executions each job may have at its executor that is busy or has several to decide about."""
+        several = (job_id for job_id, count in Counter(one.job_id for one in executions).items() if count > 1)
+        busy = {job_id for job_id in (*(key[0] for key in self._busy), *several) if job_id in self._jobs}
+        took = usual_durations(self._connection, busy, self._now - MEASURED_FOR) if busy else {}
+        return {job_id: room_of(self._jobs[job_id], took.get(job_id)) for job_id in busy}
 
     def save(self) -> None:
         """Write what the strategies remember."""
@@ -146,12 +179,50 @@ class Routes:
             return self._offer(case)
         listed = self._choice(case)
         if isinstance(listed, Refusal):
+            if listed.code != reasons.NOT_SENT and isinstance(blocked := self._guarded(case, ()), Refusal | Wait):
+                return None if self._is_ahead(case) else blocked
             return self._wait_for_executors(case, listed) or listed
+        match self._guarded(case, listed):
+            case Only(address):
+                return self._letter(case, (address,), asks=False)
+            case Refusal() | Wait() as blocked:
+                return None if self._is_ahead(case) else blocked
         usable = self._worth_trying(listed)
         if not usable:
             message = f"{_some(listed)} failed too often and is left alone for a while."
             return Wait(reasons.CIRCUIT_OPEN, message, self._now + _LOOK_AGAIN)
         return self._letter(case, usable)
+
+    def _guarded(self, case: _Case, listed: tuple[str, ...]) -> Only | Refusal | Wait | None:
+        """What follows from other executions of the job that may be running; None when there are none."""
+        job, execution = case.job, case.execution
+        if not is_guarded(job) or execution.is_test:
+            return None
+        key, asks = (job.id, execution.shard_index), job.executor_route_strategy in ASKING
+        busy = self._busy.get(key)
+        decided = where(job, execution.id, busy, listed, self._rooms.get(job.id, 1), asks=asks)
+        if isinstance(decided, Only) and len(listed) > 1 and decided.address not in self._worth_trying(listed):
+            decided = Later(
+                f"Another execution of the job may be running at {decided.address}, which is not reached now."
+            )
+        match decided:
+            case Only():
+                return decided
+            case Discard(message):
+                return Refusal(reasons.DISCARDED, message)
+            case Later(message):
+                if busy is not None and not self._is_ahead(case):
+                    busy.waiting = min(execution.id, busy.waiting or execution.id)
+                return Wait(reasons.BUSY_ELSEWHERE, message, self._now + LOOKED_AT_AGAIN)
+        return None
+
+    def _occupy(self, case: _Case, address: str | None) -> None:
+        """From now on it may be running there."""
+        if is_guarded(case.job) and not case.execution.is_test:
+            self._busy.setdefault((case.job.id, case.execution.shard_index), Busy()).occupy(address)
+
+    def _is_ahead(self, case: _Case) -> bool:
+        return (case.execution.not_before or 0) > self._now
 
     def _wait_for_executors(self, case: _Case, refusal: Refusal) -> Wait | None:
         """Whether to wait for somebody to register: after a start of everything, and where nobody waits for an answer.
@@ -204,19 +275,20 @@ class Routes:
         ours = peer.dialect in (GroupDialect.AUTO, GroupDialect.ORTH) and peer.extensions >= _SECRETS
         return ours and peer.has_own_key and (self._outlook.plain_secrets or travels_safely(peer.address))
 
-    def _letter(self, case: _Case, usable: tuple[str, ...]) -> Letter | Wait | None:
+    def _letter(self, case: _Case, usable: tuple[str, ...], *, asks: bool = True) -> Letter | Wait | None:
         execution, job, strategy = case.execution, case.job, case.job.executor_route_strategy
         chosen = route(strategy, self._question(case, usable))
         assert chosen is not None, "somebody is usable"
         peer = self._peer(case.group, chosen)
-        ahead = execution.not_before is not None and execution.not_before > self._now
+        ahead = self._is_ahead(case)
         # Who is idle now may not be idle then.
         if ahead and (strategy is RouteStrategy.BUSYOVER or not may_be_held(job, peer)):
             return None
         if room_for(peer.key, peer.can_be_asked, self._outlook.standing, self._held, self._total) <= 0:
             return Wait(reasons.PEER_FULL, f"{peer.address} has enough to take.", self._now + _LOOK_AGAIN)
         self._count(job, peer)
-        asks = strategy in ASKING
+        self._occupy(case, peer.address)
+        asks = asks and strategy in ASKING
         asked = in_turns(usable) if asks and _in_shares(case) else usable if asks else ()
         others = tuple(self._peer(case.group, address) for address in asked if address != chosen)
         if ahead:  # whoever is asked instead must hold it as well
@@ -229,8 +301,12 @@ class Routes:
         if job.secrets:
             told = "The job has secrets, which are not put into a queue: they would lie there for others to read."
             return Refusal(reasons.SECRETS_NOT_QUEUED, f"{told} Take away its queue, or its secrets.")
-        if execution.not_before is not None and execution.not_before > self._now:
+        if self._is_ahead(case):
             return None  # nobody knows how long a message waits
+        if isinstance(blocked := self._guarded(case, ()), Refusal | Wait):
+            if job.executor_block_strategy is BlockStrategy.COVER_EARLY:
+                self.covering.append(execution)
+            return blocked
         if outlook.away:
             told = f"It cannot be offered in a queue: {outlook.away}."
             return Wait(reasons.CHANNELS_AWAY, told, self._now + _LOOK_AGAIN)
@@ -238,6 +314,7 @@ class Routes:
         if outlook.waiting.get(place, 0) + self._offered[place] >= outlook.limit:
             return Wait(reasons.QUEUE_FULL, f"{place[0]} has enough waiting.", self._now + _LOOK_AGAIN)
         self._offered[place] += 1
+        self._occupy(case, None)
         peer = Peer("", case.group.app_name, extensions=_OURS)
         # Clocks may be set back; the number of an offer only grows.
         sending = max(self._now, (execution.offered_at or 0) + 1)
@@ -346,6 +423,26 @@ class Routes:
             own_key = entry is not None and entry.work_key is not None
             self._peers[key] = Peer(address, group.app_name, incarnation, extensions, group.dialect, own_key)
         return self._peers[key]
+
+
+def release(connection: Connection, job_ids: frozenset[int], now: int) -> frozenset[int]:
+    """Let executions of these jobs be dispatched that wait for others of their job, as far as there is room for them
+    now; the jobs of which some go on waiting.
+    """
+    jobs = jobs_by_id(connection, job_ids)
+    took = usual_durations(connection, job_ids, now - MEASURED_FOR)
+    places: dict[tuple[int, int], int] = {}
+    waiting: set[int] = set()
+    for (job_id, shard_index), busy in by_key(possibly_running(connection, job_ids)).items():
+        if busy.waiting is None:
+            continue
+        waiting.add(job_id)
+        job = jobs.get(job_id)
+        room = may_be_released(busy, room_of(job, took.get(job_id))) if job and is_guarded(job) else _RELEASED_AT_ONCE
+        if room:
+            places[job_id, shard_index] = room
+    release_waiting(connection, places)
+    return frozenset(waiting)
 
 
 @dataclass(slots=True)

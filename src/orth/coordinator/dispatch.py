@@ -14,7 +14,7 @@ What happens to lost answers is in ``unknowns``.
 import asyncio
 import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -24,12 +24,14 @@ from orth.clock import Clock
 from orth.cluster.election import Election
 from orth.cluster.leading import LeaderLoop
 from orth.coordinator.choosing import Choice, Choosing
-from orth.coordinator.claiming import Outlook, QueueOutlook
+from orth.coordinator.claiming import Outlook, QueueOutlook, release
 from orth.coordinator.facts import (
     DispatchesAnswered,
     DispatchesDoubted,
     DispatchUnknown,
+    EndsConfirmed,
     ExecutionDispatched,
+    ExecutionFinished,
     ExecutionRerouted,
 )
 from orth.coordinator.finishing import tell
@@ -41,14 +43,18 @@ from orth.coordinator.sealing import Sealing
 from orth.coordinator.sending import Sending
 from orth.coordinator.settling import Office, Settled, claim, settle
 from orth.domain import reasons
-from orth.events import Events
+from orth.domain.executions import Execution
+from orth.events import Event, Events
 from orth.store.database import Connection, Database
 from orth.store.dispatching import doubt_earlier_dispatches, next_due, take_ahead, take_due
 from orth.store.leases import Term
 from orth.store.notes import Note, add_notes
+from orth.store.possibly_running import jobs_waiting
 from orth.wire.executor_link import ExecutorLink
 from orth.wire.report_keys import ReportKeys
 
+_BUSY_PAUSE = 0.25
+"""Seconds between looks whether what executions wait for has ended, where another coordinator took the result."""
 _IDLE_PAUSE = 1.0  # planning, triggers and answers wake the loop; this finds what other nodes opened
 _LAST_TURNS = 10
 
@@ -61,6 +67,8 @@ class _Claimed:
     looked_at: int
     ahead_after: int
     next_due: int | None
+    waiting: frozenset[int] = frozenset()
+    """Jobs of which executions wait until another one has ended."""
 
 
 class Dispatch(LeaderLoop):
@@ -104,6 +112,9 @@ class Dispatch(LeaderLoop):
         self._doubted_in: int | None = None
         self._bug: BaseException | None = None
         self._ahead_after = 0
+        self._waiting: dict[int, float] = {}
+        """Jobs of which executions wait until another one has ended, and when to look again, on the monotonic clock."""
+        events.listen(self._hear)
         self._plain_secrets = secrets_without_tls
         sending = Sending(link, reach, clock, token, sealing=sealing, report_keys=report_keys)
         self.posting = Posting(sending, clock, events, limits, still_leads=self._still_leads, done=self._take_answers)
@@ -117,12 +128,38 @@ class Dispatch(LeaderLoop):
         room = min(self._batch, HELD_LIMIT - len(self._asking) - sum(self.posting.standing().held.values()))
         if room <= 0:
             return _IDLE_PAUSE  # an answer will wake us
-        claimed = await self._db.leader_tx(term, self._claim, self._office(term), room)
+        now = self.clock.monotonic()
+        looked_at = frozenset(job_id for job_id, due in self._waiting.items() if due <= now)
+        claimed = await self._db.leader_tx(term, self._claim, self._office(term), room, looked_at)
         if failpoints.armed and claimed.settled.letters:
             failpoints.hit("dispatch.claimed")
         self._ahead_after = claimed.ahead_after
+        self._wait_for(looked_at, claimed.waiting, claimed.settled)
         self._go_on(claimed.settled)
         return 0.0 if claimed.looked_at >= room else self._pause_until(claimed.next_due)
+
+    def _wait_for(self, looked_at: frozenset[int], waiting: frozenset[int], settled: Settled) -> None:
+        """Note which jobs to look at again: soon those that are still busy, later those whose next could not go."""
+        now = self.clock.monotonic()
+        for job_id in looked_at - waiting:
+            self._waiting.pop(job_id, None)
+        self._waiting |= dict.fromkeys(looked_at & waiting, now + _BUSY_PAUSE)
+        self._waiting |= {
+            job_id: now + (_IDLE_PAUSE if job_id in looked_at else _BUSY_PAUSE) for job_id in settled.blocked
+        }
+
+    def freed(self, jobs: Collection[int]) -> None:
+        """Something of these jobs is known to have ended: what waits for that may go on."""
+        soon = [job_id for job_id in jobs if job_id in self._waiting]
+        if soon:
+            self._waiting |= dict.fromkeys(soon, self.clock.monotonic())
+            self.wake()
+
+    def _hear(self, event: Event) -> None:
+        if isinstance(event, ExecutionFinished):
+            self.freed([event.job_id])
+        elif isinstance(event, EndsConfirmed):
+            self.freed(event.job_ids)
 
     async def all_answered(self) -> None:
         """Wait until nothing is asked or on its way."""
@@ -165,16 +202,17 @@ class Dispatch(LeaderLoop):
     def _is_offering(self) -> bool:
         return self._offering is not None and bool(self._offering.unsent())
 
-    def _claim(self, connection: Connection, office: Office, room: int) -> _Claimed:
+    def _claim(self, connection: Connection, office: Office, room: int, looked_at: frozenset[int]) -> _Claimed:
         now = self.clock.now()
+        waiting = release(connection, looked_at, now) if looked_at else frozenset[int]()
         due = take_due(connection, now, room)
         ahead = take_ahead(connection, now, self._ahead_after, room - len(due)) if len(due) < room else []
         settled = Settled([], [])
         if due or ahead:
             settled = claim(connection, [*due, *ahead], office, now)
-        looked_at = len(due) + len(ahead)
-        waiting_for = next_due(connection, now) if looked_at < room else None
-        return _Claimed(settled, looked_at, ahead[-1].id if ahead else self._ahead_after, waiting_for)
+        count = len(due) + len(ahead)
+        waiting_for = next_due(connection, now) if count < room else None
+        return _Claimed(settled, count, ahead[-1].id if ahead else self._ahead_after, waiting_for, waiting)
 
     async def _settle(self, term: Term, *, closing: bool = False) -> None:
         """Store what has arrived, and send on what it leads to."""
@@ -192,6 +230,7 @@ class Dispatch(LeaderLoop):
         del self._answers[: len(answers)]
         del self._choices[: len(choices)]
         self._choosing.settled([answer.letter for answer in answers])
+        self._wait_for(frozenset(), frozenset(), settled)
         going = {letter.execution.id for letter in settled.letters}
         self._choosing.settled([choice.letter for choice in choices if choice.letter.execution.id not in going])
         self._tell(told, settled)
@@ -208,6 +247,14 @@ class Dispatch(LeaderLoop):
         self.posting.put(letter for letter in settled.letters if not letter.asks)
         if self._offering is not None:
             self._offering.put(settled.offers)
+            for execution in settled.covered:
+                task = asyncio.create_task(self._call_off(self._offering, execution))
+                self._asking.add(task)
+                task.add_done_callback(self._asked)
+
+    @staticmethod
+    async def _call_off(offering: Offering, execution: Execution) -> None:
+        await offering.cancel(execution, "A later execution of its job covers it.")
 
     async def _choose(self, letter: Letter) -> None:
         choice = await self._choosing.choose(letter)
@@ -237,6 +284,7 @@ class Dispatch(LeaderLoop):
             return
         self._ahead_after = 0
         count = await self._db.leader_tx(term, self._doubt, term.epoch, self.clock.now())
+        self._waiting = dict.fromkeys(await self._db.read(jobs_waiting), self.clock.monotonic())
         self._doubted_in = term.epoch
         if count:
             self.events.emit(DispatchesDoubted(count))
@@ -265,7 +313,9 @@ class Dispatch(LeaderLoop):
         return term is not None and term.epoch == epoch
 
     def _pause_until(self, due: int | None) -> float:
-        return _IDLE_PAUSE if due is None else max(0.0, min(_IDLE_PAUSE, (due - self.clock.now()) / 1000))
+        looks = [look - self.clock.monotonic() for look in self._waiting.values()]
+        pause = max(0.0, min([_IDLE_PAUSE, *looks]))
+        return pause if due is None else max(0.0, min(pause, (due - self.clock.now()) / 1000))
 
     def _tell(self, answers: Sequence[Answer], settled: Settled) -> None:
         for outcome, count in Counter(answer.outcome for answer in answers).items():

@@ -415,6 +415,15 @@ class ExecutorReachable(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class EndsConfirmed(Event):
+    """Executions that had ended here are known to have ended at their executors too; their jobs."""
+
+    level = logging.DEBUG
+    sentence = "jobs {job_ids}: executions that had ended here have ended at their executors too"
+    job_ids: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class StrayResults(Event):
     """Results for executions that do not exist or had ended, or that cannot be read; of one kind."""
 

@@ -29,6 +29,7 @@ from orth.coordinator.triggering import open_children, open_retries, tell_opened
 from orth.domain import reasons
 from orth.domain.executions import EXECUTOR_MESSAGE_LIMIT, SUCCESS, Execution, Status, came_cut, shown_tag
 from orth.domain.jobs import Job, ScheduleType, TriggerCause
+from orth.domain.overlap import is_guarded
 from orth.events import Events
 from orth.store.ahead import RECALLS, skip_dropped
 from orth.store.database import Connection
@@ -36,6 +37,7 @@ from orth.store.dead_letters import add_dead_letters
 from orth.store.executions import Ending, Opening, end_executions
 from orth.store.jobs import jobs_by_id, unreadable_jobs, wait_again
 from orth.store.notes import Note, add_notes
+from orth.store.possibly_running import note_unconfirmed
 from orth.store.statistics import count_ends
 
 _NOBODY = ""
@@ -85,6 +87,8 @@ def finish(connection: Connection, endings: Sequence[Ending], now: int, avoid: A
     )
     _leave_unreadable(connection, [one for one in won if one.job_id not in jobs], now)
     finished = _finished(won, jobs, opened)
+    unconfirmed = {ending.execution_id for ending in endings if not ending.confirmed}
+    _keep_places(connection, [one for one in finished if one.execution.id in unconfirmed], now)
     _keep(connection, finished, now)
     if failpoints.armed:
         failpoints.hit("finishing.written")
@@ -107,6 +111,17 @@ def _keep(connection: Connection, finished: Sequence[Finished], now: int) -> Non
     add_dead_letters(connection, for_good, now)
     count_ends(connection, [one.execution for one in finished], now)
     note_ends(connection, finished, {one.id for one in for_good}, now)
+
+
+def _keep_places(connection: Connection, unconfirmed: Sequence[Finished], now: int) -> None:
+    """Let those that may still be running at an executor keep other executions of their job away from the others."""
+    placed = [
+        one.execution
+        for one in unconfirmed
+        if one.job is not None and is_guarded(one.job) and not one.execution.is_test
+        if one.execution.executor_address is not None or one.execution.queue is not None
+    ]
+    note_unconfirmed(connection, placed, now)
 
 
 def _skip_dropped(connection: Connection, recalled: Sequence[Execution], now: int) -> None:

@@ -10,6 +10,7 @@ from enum import Enum
 
 from orth.domain.executions import SUCCESS, Execution
 from orth.errors import OrthError
+from orth.store.possibly_running import UnconfirmedEnd
 from orth.wire.executor_link import ExecutorLink, NotSent
 from orth.wire.fields import BATCH_LIMIT
 from orth.wire.messages import ENDED_WITH, NEVER_HAD, Extension, RunRequest
@@ -31,7 +32,7 @@ class Word(Enum):
 
 
 async def inquire(
-    link: ExecutorLink, address: str, held: Sequence[Execution], token: str, app_name: str
+    link: ExecutorLink, address: str, held: Sequence[Execution | UnconfirmedEnd], token: str, app_name: str
 ) -> dict[int, Word]:
     """Ask at ``address`` about executions that a process there took; what was heard about each."""
     words: dict[int, Word] = {}
@@ -53,7 +54,7 @@ async def inquire(
     return words
 
 
-def _word(execution: Execution, code: int, said: str) -> Word:
+def _word(execution: Execution | UnconfirmedEnd, code: int, said: str) -> Word:
     if code == SUCCESS:
         return Word.REPORTED if f": {ENDED_WITH} " in said else Word.HERE
     if NEVER_HAD not in said:

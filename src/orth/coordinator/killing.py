@@ -162,7 +162,13 @@ def _is_at(execution: Execution, peer: Peer) -> bool:
 
 def _ending(one: Execution, asked: Execution, user: str) -> Ending:
     if one.phase in (Phase.OPENED, Phase.OFFERED):
-        return Ending(execution_id=one.id, trigger_code=FAILURE, trigger_msg=UNSENT, reason_code=reasons.KILLED)
+        return Ending(
+            execution_id=one.id,
+            trigger_code=FAILURE,
+            trigger_msg=UNSENT,
+            reason_code=reasons.KILLED,
+            confirmed=one.phase is Phase.OPENED,
+        )
     message = f"Killed by {user}"
     if one.id != asked.id:
         message += f", together with execution {asked.id}: its executor can end a job only as a whole"
@@ -172,6 +178,7 @@ def _ending(one: Execution, asked: Execution, user: str) -> Ending:
         handle_code=FAILURE,
         handle_msg=message,
         reason_code=reasons.KILLED,
+        confirmed=False,
     )
 
 

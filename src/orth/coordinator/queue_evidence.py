@@ -9,10 +9,13 @@ from orth.coordinator.queue_scans import Offered
 from orth.coordinator.workers import Fate, Process, Workers
 from orth.domain import reasons
 from orth.store.offering import InQueue, Taking
+from orth.store.possibly_running import UnconfirmedEnd
 from orth.wire.channel_messages import Standing
 
 WORKER = "queue://"
 """Before the name of an executor of queues, where others have an address."""
+_BEATEN_TWICE = 1.0
+"""Seconds after which a beat was surely made after what it would have to tell of."""
 _GONE_FOR = 35.0
 """How long a process must be gone, or silent about an execution, before that is lost: a result may be on its way."""
 
@@ -99,6 +102,30 @@ def sign_of_loss(one: InQueue, workers: Workers, named: Collection[int], patienc
     if process is None or not process.tells_all:
         return None
     return Sign("the executor does not know it any more", min(_GONE_FOR, silent))
+
+
+def has_ended(
+    one: UnconfirmedEnd, since: float, workers: Workers, named: Collection[int], patience: Patience, now: float
+) -> bool:
+    """Whether an execution that ended here, ``since`` when this is known, has ended at its executor too: whoever may
+    have it has beaten since then, twice for sure, and does not name it. A process that is silent keeps it as long as
+    one that is lost.
+    """
+    if one.id in named or any(one.id == left.log_id for each in workers.alive() for left in each.beat.left_behind):
+        return False
+    if now - since >= patience.missing + patience.lost:
+        return True
+    if one.incarnation is not None and workers.fate(one.incarnation) in (Fate.LEFT, Fate.REPLACED):
+        return True
+    app_name = app_of(one.queue or "")
+    able = [each for each in workers.alive() if each.beat.app_name == app_name]
+    if one.incarnation is not None:
+        able = [each for each in able if each.beat.incarnation == one.incarnation]
+        if not able:
+            return False
+    return now - since >= _BEATEN_TWICE and all(
+        each.tells_all and each.heard_at - since >= _BEATEN_TWICE for each in able
+    )
 
 
 def held_until(one: InQueue, workers: Workers, now: float) -> float:

@@ -34,7 +34,14 @@ from orth.cluster.election import Election
 from orth.cluster.facts import NodeDied
 from orth.cluster.hearing import Hearing
 from orth.cluster.leading import LeaderLoop
-from orth.coordinator.facts import ExecutorJoined, ExecutorLeft, MessageUnreadable, OffersReclaimed, OffersRepeated
+from orth.coordinator.facts import (
+    EndsConfirmed,
+    ExecutorJoined,
+    ExecutorLeft,
+    MessageUnreadable,
+    OffersReclaimed,
+    OffersRepeated,
+)
 from orth.coordinator.finishing import Finished, finish, tell
 from orth.coordinator.offering import InQueues, Offering, Place, by_queue
 from orth.coordinator.proving import Proving
@@ -43,6 +50,7 @@ from orth.coordinator.queue_evidence import (
     Evidence,
     Patience,
     Sign,
+    has_ended,
     held_until,
     is_given_back,
     is_missing,
@@ -65,6 +73,7 @@ from orth.store.leases import Term
 from orth.store.notes import Note, add_notes
 from orth.store.offering import InQueue, ended_in_queues, list_in_queues, record_taken, reopen_offered
 from orth.store.ownership import open_among
+from orth.store.possibly_running import confirm_ends, list_unconfirmed
 from orth.store.queue_executors import QueueBeat, drop_silent, record_queue_beats, remove_queue_executors
 from orth.wire.channel_messages import WorkerBeat
 from orth.wire.messages import LeftBehind
@@ -159,6 +168,8 @@ class Queueing(LeaderLoop):
         """Offers that nothing speaks for, by execution and number, and since when."""
         self._in_hand: dict[tuple[Place, str], float] = {}
         self._signs: dict[int, tuple[Sign, float]] = {}
+        self._unconfirmed: dict[int, float] = {}
+        """Executions that have ended here and may still be running, and since when that is known."""
         self._left_over: frozenset[int] = frozenset()
         self._to_call_off = True
         self._stored: frozenset[tuple[str, tuple[LeftBehind, ...]]] = frozenset()
@@ -188,6 +199,7 @@ class Queueing(LeaderLoop):
             partial(self._offer_again, term, rows, seen),
             partial(self._end_lost, term, rows, seen),
             partial(self._end_old, term, rows),
+            partial(self._confirm, term, seen.named),
             partial(self._tell_left_over, seen.named),
             self._call_off,
             self._clean,
@@ -206,6 +218,7 @@ class Queueing(LeaderLoop):
     def _begin_anew(self) -> None:
         """What was seen before does not count."""
         self._missing, self._in_hand, self._signs = {}, {}, {}
+        self._unconfirmed = {}
         self._scans.forget()
         self._to_call_off = True
 
@@ -357,6 +370,20 @@ class Queueing(LeaderLoop):
         if failure is not None:
             raise failure
 
+    async def _confirm(self, term: Term, named: frozenset[int]) -> None:
+        """What ended here counts as ended at its executor when nobody who may have it names it any more."""
+        rows = await self._db.read(list_unconfirmed, _AT_ONCE, queued=True)
+        now = self.clock.monotonic()
+        self._unconfirmed = {one.id: self._counted_from(self._unconfirmed.get(one.id, now)) for one in rows}
+        over = [
+            one.id
+            for one in rows
+            if has_ended(one, self._unconfirmed[one.id], self._workers, named, self._patience, now)
+        ]
+        if over:
+            jobs = await self._db.leader_tx(term, confirm_ends, over)
+            self.events.emit(EndsConfirmed(tuple(jobs)))
+
     async def _tell_left_over(self, named: frozenset[int]) -> None:
         """What executors have and no open execution is, twice in a row: they did not hear that it is to end."""
         still = await self._db.read(open_among, named) if named else set()
@@ -456,4 +483,5 @@ def _untaken(one: InQueue, bound: float) -> Ending:
         trigger_code=FAILURE,
         trigger_msg=f"Nobody took it from {one.queue} within {bound:g} s.",
         reason_code=reasons.NOBODY_TOOK_IT,
+        confirmed=False,
     )

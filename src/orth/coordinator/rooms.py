@@ -47,6 +47,7 @@ from orth.coordinator.roster import Roster
 from orth.coordinator.sealing import Sealing
 from orth.coordinator.statistics import DailyReports, Folding
 from orth.coordinator.time_limits import TimeLimits
+from orth.coordinator.unconfirmed import UnconfirmedEnds
 from orth.coordinator.unknowns import Unknowns
 from orth.coordinator.unreadable import UnreadableRows
 from orth.coordinator.withdrawing import Recalls
@@ -287,6 +288,9 @@ class Care:
             *asking, token=token, every=own.lost_scan, lost_after=own.lost_after, wakes=work.wakes
         )
         presence.roster.restarts.append(self.lost.restarted)
+        self.unconfirmed = UnconfirmedEnds(
+            *asking, token=token, answer=own.dispatch_timeout, idle=own.lost_scan, lost_after=own.lost_after
+        )
         self.gone = GoneExecutors(
             db,
             work.election,
@@ -316,7 +320,7 @@ class Care:
 
     @property
     def loops(self) -> Sequence[Loop]:
-        return (self.unknowns, self.lost, self.monitor, self.time_limits, self.gone)
+        return (self.unknowns, self.lost, self.unconfirmed, self.monitor, self.time_limits, self.gone)
 
 
 class Records:

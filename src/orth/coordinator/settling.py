@@ -16,7 +16,7 @@ from orth.coordinator.finishing import Finished, finish
 from orth.coordinator.group_bounds import Refusal
 from orth.coordinator.letters import Answer, Letter, Offer, Outcome
 from orth.domain import reasons
-from orth.domain.executions import FAILURE, Execution
+from orth.domain.executions import COVERED_WORDS, FAILURE, SUCCESS, Execution, Phase
 from orth.store.database import Connection
 from orth.store.dispatching import (
     Assignment,
@@ -29,6 +29,7 @@ from orth.store.dispatching import (
 from orth.store.executions import Ending
 from orth.store.notes import Note, add_notes, last_noted
 from orth.store.offering import Placing, offer_executions
+from orth.store.possibly_running import covered_by
 
 _ATTEMPTS = 3
 
@@ -58,6 +59,8 @@ class Verdicts:
     endings: list[Ending] = field(default_factory=list)
     waits: dict[tuple[int, str], list[int]] = field(default_factory=dict)
     notes: list[Note] = field(default_factory=list)
+    blocked: set[int] = field(default_factory=set)
+    """Jobs of which executions wait until another one has ended."""
 
     def end(self, execution: Execution, code: str, message: str) -> None:
         self.endings.append(
@@ -70,6 +73,8 @@ class Verdicts:
     def wait(self, execution: Execution, wait: Wait) -> None:
         until = max(wait.until, execution.not_before or 0)  # planned ahead, it must not become due by waiting
         self.waits.setdefault((until, wait.code), []).append(execution.id)
+        if wait.code == reasons.BUSY_ELSEWHERE:
+            self.blocked.add(execution.job_id)
         if execution.reason_code != wait.code:  # said once, however often it is looked at
             self.note(execution, wait.code, wait.message)
 
@@ -110,6 +115,10 @@ class Settled:
     letters: list[Letter]
     offers: list[Offer] = field(default_factory=list)
     rerouted: list[tuple[Letter, str]] = field(default_factory=list)
+    blocked: frozenset[int] = frozenset()
+    """Jobs of which executions wait until another one has ended."""
+    covered: list[Execution] = field(default_factory=list)
+    """Executions from queues that were ended here and whose executors are to be told."""
 
 
 def claim(connection: Connection, opened: Sequence[Execution], office: Office, now: int) -> Settled:
@@ -124,8 +133,40 @@ def claim(connection: Connection, opened: Sequence[Execution], office: Office, n
     routes.save()
     assign_executions(connection, [assignment(letter) for letter in verdicts.letters], office.epoch, now)
     offer_executions(connection, [placing(offer) for offer in verdicts.offers], office.epoch, now)
+    covered = _cover(connection, routes.covering, verdicts)
     finished = verdicts.write(connection, office, now)
-    return Settled(finished, verdicts.letters, verdicts.offers)
+    blocked = frozenset(verdicts.blocked)
+    return Settled(finished, verdicts.letters, verdicts.offers, blocked=blocked, covered=covered)
+
+
+def _cover(connection: Connection, covering: Sequence[Execution], verdicts: Verdicts) -> list[Execution]:
+    """End what is before executions of COVER_EARLY in a queue. Nobody else can: the executor that takes the later one
+    need not be the one that has the earlier.
+    """
+    found: dict[int, Execution] = {}
+    for one in covering:
+        for earlier in covered_by(connection, one):
+            found[earlier.id] = earlier
+            verdicts.endings.append(_covered(earlier, one))
+    return [one for one in found.values() if one.queue is not None]
+
+
+def _covered(one: Execution, by: Execution) -> Ending:
+    told = f"execution {by.id} {COVERED_WORDS}."
+    if one.phase in (Phase.OPENED, Phase.OFFERED):
+        return Ending(
+            execution_id=one.id,
+            trigger_code=FAILURE,
+            trigger_msg=f"Not executed: {told}",
+            confirmed=one.phase is Phase.OPENED,
+        )
+    return Ending(
+        execution_id=one.id,
+        trigger_code=SUCCESS,
+        handle_code=FAILURE,
+        handle_msg=f"Ended: {told}",
+        confirmed=False,
+    )
 
 
 def is_ahead(execution: Execution, now: int) -> bool:
@@ -160,14 +201,15 @@ def settle(
     moved = [*(choice.letter for choice in choices), *verdicts.letters]
     still = reassign_executions(connection, [assignment(letter) for letter in moved], office.epoch, now)
     finished = verdicts.write(connection, office, now)
-    return Settled(finished, [letter for letter in moved if letter.execution.id in still], rerouted=rerouted)
+    sent = [letter for letter in moved if letter.execution.id in still]
+    return Settled(finished, sent, rerouted=rerouted, blocked=frozenset(verdicts.blocked))
 
 
 def _reroute(
     connection: Connection, unsent: Sequence[Answer], verdicts: Verdicts, office: Office, now: int
 ) -> list[tuple[Letter, str]]:
     """Find another address for what was not sent; those found, each with the reason."""
-    routes = Routes(connection, [answer.letter.execution for answer in unsent], office.outlook, now)
+    routes = Routes(connection, [answer.letter.execution for answer in unsent], office.outlook, now, unsent=True)
     rerouted: list[tuple[Letter, str]] = []
     for answer in unsent:
         letter, execution = answer.letter, answer.letter.execution

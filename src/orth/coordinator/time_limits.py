@@ -192,6 +192,7 @@ def _ending(one: _Overdue, trouble: str | None) -> Ending:
         handle_code=TIMED_OUT,
         handle_msg=message,
         reason_code=reasons.TIME_LIMIT,
+        confirmed=False,
     )
 
 
@@ -205,4 +206,5 @@ def _together(other: Execution, one: _Overdue, queued: bool) -> Ending:
         handle_code=FAILURE,
         handle_msg=f"{ended} because {why}, and its executor can end a job only as a whole.",
         reason_code=reasons.ENDED_TOGETHER,
+        confirmed=False,
     )

@@ -40,6 +40,7 @@ class NextCode(StrEnum):
     NOBODY_TAKES = "nobody_takes"
     WAITS_IN_QUEUE = "waits_in_queue"
     WAITS_ITS_TURN = "waits_its_turn"
+    WAITS_FOR_JOB = "waits_for_job"
     RUNS = "runs"
     TRIED_AGAIN = "tried_again"
     NOTHING = "nothing"
@@ -407,6 +408,9 @@ def _offered(record: Record, patience: Patience) -> Following:
     return Following(NextCode.WAITS_IN_QUEUE, told, {**facts, "count": takers})
 
 
+_BUSY_HINT = "Kill that one, or set the job's overlap to executor, if this one should not wait."
+
+
 def _waiting(record: Record, patience: Patience, now: int) -> Following:
     execution = record.execution
     due = execution.not_before
@@ -415,6 +419,8 @@ def _waiting(record: Record, patience: Patience, now: int) -> Following:
         until = iso((now if since is None else since) + int(patience.circuit * 1000))
         told = f"{REASONS[reasons.CIRCUIT_OPEN]} It is looked at again every second and fails after {until}."
         return Following(NextCode.LEFT_ALONE, told, {"until": until})
+    if execution.reason_code == reasons.BUSY_ELSEWHERE:
+        return Following(NextCode.WAITS_FOR_JOB, f"{REASONS[reasons.BUSY_ELSEWHERE]} {_BUSY_HINT}")
     if execution.reason_code in (reasons.PEER_FULL, reasons.CHANNELS_AWAY, reasons.QUEUE_FULL):
         told = f"{REASONS[execution.reason_code]} It is looked at again every second."
         return Following(NextCode.LOOKED_AT_AGAIN, told)

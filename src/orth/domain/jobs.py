@@ -54,6 +54,15 @@ class BlockStrategy(StrEnum):
     CONCURRENT = "CONCURRENT"  # run beside it, up to executor_concurrency
 
 
+class Overlap(StrEnum):
+    """Where the block strategy of a job holds. CONCURRENT allows what the other strategies prevent, so there it has no
+    effect.
+    """
+
+    CLUSTER = "cluster"  # executions of the job never overlap, whatever the executors
+    EXECUTOR = "executor"  # on each executor for itself, as in xxl-job
+
+
 CONCURRENCY_LIMIT = 64
 """Executions of one job at the same time on one executor, at most."""
 
@@ -203,6 +212,7 @@ class Job:
     executor_param: str = ""
     executor_block_strategy: BlockStrategy = BlockStrategy.SERIAL_EXECUTION
     executor_concurrency: int = 1
+    overlap: Overlap = Overlap.CLUSTER
     executor_timeout: int = 0  # seconds; 0 = none
     executor_fail_retry_count: int = 0
     retry_policy: RetryPolicy | None = None  # None = at once, and after whatever failure

@@ -18,6 +18,7 @@ QUEUE_FULL = "queue_full"
 NOBODY_TOOK_IT = "nobody_took_it"
 OFFERED_AGAIN = "offered_again"
 PEER_FULL = "peer_full"
+BUSY_ELSEWHERE = "busy_elsewhere"
 ASKED = "asked"
 PLANNED = "planned"
 HANDED_BACK = "handed_back"
@@ -85,6 +86,8 @@ REASONS: Mapping[str, str] = {
     NOBODY_TOOK_IT: "It waited in its queue for longer than an execution may, and no executor took it.",
     OFFERED_AGAIN: "What was in its queue is gone and nobody has it, so it was put there again.",
     PEER_FULL: "It waits for its turn: the executor has more triggers waiting than it takes at once.",
+    BUSY_ELSEWHERE: "Another execution of the job may still be running on an executor that this one cannot go to "
+    "now. It is sent when that one has ended.",
     ASKED: "FAILOVER or BUSYOVER asked the addresses in order and chose another than the first.",
     PLANNED: "It waits for the instant before which it must not start.",
     HANDED_BACK: "The coordinator that was to send it stopped; the next one sends it.",

@@ -16,7 +16,7 @@ from typing import Any, Literal, ParamSpec, Protocol, TypeVar, get_args, overloa
 
 from pydantic import ValidationError
 
-from orth.domain.jobs import BlockStrategy
+from orth.domain.jobs import BlockStrategy, Overlap
 from orth.errors import Invalid
 from orth.executor.announcing import storable
 from orth.executor.parameters import Parameters, parameters_of
@@ -28,6 +28,7 @@ from orth.executor.proposals import (
     block_strategy,
     checked_concurrency,
     checked_level,
+    checked_overlap,
     checked_retry,
     checked_schedule,
     checked_zone,
@@ -166,6 +167,7 @@ class Handlers:
         timeout: timedelta | int | str | None = None,
         block: BlockStrategy | str = BlockStrategy.SERIAL_EXECUTION,
         concurrency: int = 1,
+        overlap: Overlap | str = Overlap.CLUSTER,
         retry: Retry | None = None,
         inherit_threads: bool | None = None,
         isolation: Isolation = "thread",
@@ -181,6 +183,7 @@ class Handlers:
         timeout: timedelta | int | str | None = None,
         block: BlockStrategy | str = BlockStrategy.SERIAL_EXECUTION,
         concurrency: int = 1,
+        overlap: Overlap | str = Overlap.CLUSTER,
         retry: Retry | None = None,
         inherit_threads: bool | None = None,
         isolation: Isolation = "thread",
@@ -201,6 +204,7 @@ class Handlers:
             whole_seconds(timeout),
             strategy,
             checked_concurrency(concurrency, strategy),
+            checked_overlap(overlap),
             checked_retry(retry),
         )
         inherits = self.inherit_threads if inherit_threads is None else inherit_threads
@@ -298,6 +302,7 @@ def _handler(name: str, target: Callable[..., Any], proposal: Proposal, inherit_
             timeout=proposal.timeout or None,
             block=proposal.block,
             concurrency=proposal.concurrency,
+            overlap=proposal.overlap,
             retry=proposal.retry.info() if proposal.retry else None,
         )
     except ValidationError as error:

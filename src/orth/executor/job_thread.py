@@ -428,7 +428,7 @@ class JobThread:
         if context is not None:
             context.run_log.write(f"--- being ended. {outcome.message}")
         if at_once:
-            self._settle(accepted, outcome)
+            self._settle(accepted, outcome, inside=context is not None)
         if accepted.stay.bar() or context is None or accepted.performer is None:
             return  # the handler is not inside and will not be
         if not climb(accepted.stay, accepted.performer, context, tools.kill_grace):
@@ -454,7 +454,7 @@ class JobThread:
         context.run_log.close()
         tools.contexts.pop(accepted.request.log_id, None)
         tools.events.emit(ExecutionAbandoned(accepted.request.log_id, self.job_id, tools.kill_grace, thread.name))
-        self._settle(accepted, Outcome(outcome.code, f"{outcome.message} {told}"))
+        self._settle(accepted, Outcome(outcome.code, f"{outcome.message} {told}"), inside=True)
         self._house.changed()
 
     def _replace_hand(self) -> None:
@@ -472,8 +472,9 @@ class JobThread:
                 self.left_behind[accepted] = False
                 self._call_up()
 
-    def _settle(self, accepted: Accepted, outcome: Outcome) -> bool:
-        item = conclude(accepted.request, outcome, accepted.started, self._house.tools.incarnation)
+    def _settle(self, accepted: Accepted, outcome: Outcome, *, inside: bool = False) -> bool:
+        incarnation = self._house.tools.incarnation
+        item = conclude(accepted.request, outcome, accepted.started, incarnation, inside=inside)
         return self._house.settle(accepted, item)
 
 

@@ -88,9 +88,9 @@ class JobThreads:
         return self._held.starting or self.turnstile.crowded
 
     def open_ids(self) -> list[int]:
-        """The executions that run or wait, oldest first."""
+        """The executions that run or wait, oldest first; then those that have their result and are being ended."""
         with self.lock:
-            return list(self._open)
+            return list(dict.fromkeys([*self._open, *self.tools.contexts]))
 
     def thread_count(self) -> int:
         """Jobs that have a thread."""
@@ -114,13 +114,23 @@ class JobThreads:
             accepted = self._open.get(request.log_id)
             if accepted is None:
                 code, ended_time, job_id = self._ended.get(request.log_id, (None, 0, 0))
-                return None if code is None or not is_same(request, ended_time, job_id) else f"{ENDED_WITH} {code}"
+                if code is None or not is_same(request, ended_time, job_id):
+                    return None
+                return (
+                    "being ended, its handler has not returned"
+                    if self._inside(request.log_id)
+                    else f"{ENDED_WITH} {code}"
+                )
             if not is_same(request, accepted.request.log_date_time, accepted.request.job_id):
                 return None
             thread = self._threads.get(accepted.request.thread_key)
             if thread and accepted in thread.held:
                 return "waits for its time"
             return "running" if thread and accepted in thread.running else "queued"
+
+    def _inside(self, log_id: int) -> bool:
+        """Whether its handler has not returned, though it may have its result."""
+        return log_id in self.tools.contexts or self.tools.abandoned.request_of(log_id) is not None
 
     def other_open(self, request: RunRequest) -> RunRequest | None:
         """Another execution, triggered at another time or of another job, that waits or runs under this id."""

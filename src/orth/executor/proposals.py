@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from datetime import timedelta
 
-from orth.domain.jobs import ALIASES, CONCURRENCY_LIMIT, BlockStrategy
+from orth.domain.jobs import ALIASES, CONCURRENCY_LIMIT, BlockStrategy, Overlap
 from orth.errors import Invalid
 from orth.settings.values import parse_duration
 from orth.wire.messages import RetryInfo
@@ -90,6 +90,7 @@ class Proposal:
     """Seconds; 0 means no limit."""
     block: BlockStrategy = BlockStrategy.SERIAL_EXECUTION
     concurrency: int = 1
+    overlap: Overlap = Overlap.CLUSTER
     retry: Retry | None = None
 
 
@@ -179,6 +180,13 @@ def block_strategy(text: str) -> BlockStrategy:
         raise Invalid(
             f"There is no block strategy {text!r}.", hint="Write serial, discard, cover or concurrent."
         ) from None
+
+
+def checked_overlap(text: str) -> Overlap:
+    try:
+        return Overlap(text.strip().lower() if isinstance(text, str) else text)
+    except ValueError:
+        raise Invalid(f"There is no overlap {text!r}.", hint="Write cluster or executor.") from None
 
 
 def checked_concurrency(count: int, block: BlockStrategy) -> int:

@@ -280,8 +280,12 @@ def write_end(context: JobContext, outcome: Outcome, took: int) -> None:
     context.run_log.remark(f"--- execution ends: {told}")
 
 
-def conclude(request: RunRequest, outcome: Outcome, started: int | None, incarnation: str) -> Result:
-    """The result as it is reported; the message loses its middle when it is too long."""
+def conclude(
+    request: RunRequest, outcome: Outcome, started: int | None, incarnation: str, *, inside: bool = False
+) -> Result:
+    """The result as it is reported; the message loses its middle when it is too long. ``inside``: the handler has not
+    returned.
+    """
     return Result(
         job_id=request.job_id,
         log_id=request.log_id,
@@ -292,6 +296,7 @@ def conclude(request: RunRequest, outcome: Outcome, started: int | None, incarna
         incarnation=incarnation,
         final=outcome.final or None,
         executor_stopped=outcome.executor_stopped or None,
+        still_inside=inside or None,
         report_key=request.report_key,
     )
 

@@ -26,6 +26,7 @@ from orth.domain.jobs import (
     GroupDialect,
     Job,
     MisfireStrategy,
+    Overlap,
     RouteStrategy,
     ScheduleType,
 )
@@ -230,6 +231,7 @@ def _job(origin: Origin, fields: Fields, versions: tuple[GlueVersion, ...], time
             "executor_block_strategy", BlockStrategy, BlockStrategy.SERIAL_EXECUTION, ALIASES
         ),
         executor_concurrency=fields.number("executor_concurrency", 1, CONCURRENCY_LIMIT),
+        overlap=Overlap.EXECUTOR,
         executor_timeout=fields.number("executor_timeout", 0, _LONGEST_TIMEOUT),
         executor_fail_retry_count=fields.number("executor_fail_retry_count", 0, _MOST_RETRIES),
         glue_type=glue_type,

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from orth.clock import iso
+from orth.domain.jobs import Overlap
 from orth.importing.mapping import Origin
 from orth.importing.readings import Reading
 
@@ -56,6 +57,7 @@ class Report:
             "started": self.started,
             "timezone": self.timezone,
             "schedules": [one.as_json() for one in self.schedules],
+            "overlap": Overlap.EXECUTOR,
             "groups_to_allow_scripts": [{"id": group, "app_name": name} for group, name in self.to_allow],
             "entries": [
                 {
@@ -82,6 +84,9 @@ class Report:
             yield f"{'zone:':8} {self.timezone or 'not given'}"
         if self.started:
             yield f"{'started:':8} {self.started}"
+        if any(entry.origin.kind == "job" and entry.fate is Fate.CREATED for entry in self.entries):
+            yield f"{'overlap:':8} {Overlap.EXECUTOR}, as in xxl-job: block strategies hold on each executor alone."
+            yield "         Set overlap to cluster for jobs that must never overlap."
         if self.to_allow:
             yield ""
             yield "These groups have jobs with code, which runs only when an administrator allows it:"

@@ -98,6 +98,8 @@ class Ending:
     handle_msg: str | None = None
     start_time: int | None = None
     reason_code: str | None = None
+    confirmed: bool = True
+    """Whether it is known to have ended at its executor too, or counts as ended there."""
 
 
 def open_executions(connection: Connection, openings: Sequence[Opening], now: int) -> None:

@@ -19,6 +19,7 @@ from orth.domain.jobs import (
     GlueType,
     Job,
     MisfireStrategy,
+    Overlap,
     RouteStrategy,
     ScheduleType,
 )
@@ -375,4 +376,5 @@ _MEMBERS: dict[str, dict[str, Any]] = {
     "executor_block_strategy": {one.value: one for one in BlockStrategy},
     "glue_type": {one.value: one for one in GlueType},
     "child_param": {one.value: one for one in ChildParam},
+    "overlap": {one.value: one for one in Overlap},
 }

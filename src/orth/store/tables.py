@@ -131,6 +131,7 @@ jobs = table(
     Column("priority", SmallInteger, nullable=False, server_default="1"),
     Column("secrets", Text),  # names, separated by commas
     Column("tags", String(400)),  # separated by commas; null = none
+    Column("overlap", String(8), nullable=False, server_default="cluster"),  # or "executor"
     Index("ix_info_due", "trigger_status", "due_time"),
     Index("ix_info_group", "job_group", "id"),
 )
@@ -226,6 +227,22 @@ notes = table(
     Column("code", String(32), nullable=False),
     Column("message", String(500), nullable=False),
     Index("ix_note_execution", "execution_id", "id"),
+)
+
+# Executions that ended here while their executor may still be running them: killed, past their time limit, or with a
+# handler that could not be ended. A row goes when the executor confirms the end, or when ``lost_after`` has passed.
+unconfirmed_ends = table(
+    "orth_unconfirmed_end",
+    Column("execution_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("job_id", BigInteger, nullable=False),
+    Column("job_group", BigInteger, nullable=False),
+    Column("shard_index", Integer, nullable=False),
+    Column("trigger_time", Instant, nullable=False),
+    Column("executor_address", String(255)),
+    Column("incarnation", String(64)),
+    Column("queue", String(160)),
+    Column("ended_at", Instant, nullable=False),
+    Index("ix_unconfirmed_end_job", "job_id"),
 )
 
 # Where the executions of a job went, for the strategies that look back. The row without an address counts them.

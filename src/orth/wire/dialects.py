@@ -194,6 +194,7 @@ def _result(item: object) -> CallbackItem | Malformed:
         "incarnation": item.get("incarnation"),
         "final": True if item.get("final") is True else None,
         "executorStopped": True if item.get("executorStopped") is True else None,
+        "stillInside": True if item.get("stillInside") is True else None,
         "reportKey": _report_key(item.get("reportKey")),
     }
     try:

@@ -18,7 +18,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from orth.domain.executions import EXECUTOR_MESSAGE_LIMIT, LogLevel, cut
 from orth.domain.job_secrets import SECRET_LONGEST, SECRET_NAME, SECRETS_LIMIT
-from orth.domain.jobs import CONCURRENCY_LIMIT, BlockStrategy
+from orth.domain.jobs import CONCURRENCY_LIMIT, BlockStrategy, Overlap
 from orth.domain.nodes import LABEL_KEY, LABEL_VALUE, LABELS_LIMIT
 
 # --- limits -----------------------------------------------------------------------------------------------------------
@@ -147,6 +147,11 @@ def block_strategy(value: object) -> BlockStrategy:
         return BlockStrategy(value)
     except ValueError:
         return BlockStrategy.SERIAL_EXECUTION
+
+
+def known_overlap(value: object) -> Overlap | None:
+    """What a handler's author proposes; a newer executor may propose what this version does not know."""
+    return Overlap(value) if isinstance(value, str) and value in set(Overlap) else None
 
 
 def _known_level(value: object) -> str | None:

@@ -12,7 +12,7 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import to_json
 
 from orth.domain.executions import FAILURE, SUCCESS
-from orth.domain.jobs import BlockStrategy, GlueType
+from orth.domain.jobs import BlockStrategy, GlueType, Overlap
 from orth.wire.addresses import Address
 from orth.wire.fields import (
     DESCRIPTION_LIMIT,
@@ -50,6 +50,7 @@ from orth.wire.fields import (
     Source,
     at_least,
     block_strategy,
+    known_overlap,
     visible,
 )
 
@@ -250,6 +251,7 @@ class HandlerInfo(Message):
     timeout: Annotated[Int32, at_least(0)] | None = None  # seconds
     block: Annotated[BlockStrategy, BeforeValidator(block_strategy)] | None = None
     concurrency: Annotated[Int32, at_least(1)] | None = None
+    overlap: Annotated[Overlap | None, BeforeValidator(known_overlap)] = None
     retry: RetryInfo | None = None
 
 
@@ -331,6 +333,8 @@ class CallbackItem(Message):
     """True of a failure that another attempt would meet as well, as its handler says."""
     executor_stopped: bool | None = None
     """True if the executor stopped before the handler ended, or before it began."""
+    still_inside: bool | None = None
+    """True where the handler had not returned when this was reported: the execution may still be running."""
     report_key: ReportKey | None = Field(None, repr=False)
     """As its trigger said."""
 

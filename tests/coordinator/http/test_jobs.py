@@ -68,6 +68,7 @@ def test_everything_unsaid_has_a_default(site: Site, admin: Caller) -> None:
         "executor_param": "",
         "executor_block_strategy": "SERIAL_EXECUTION",
         "executor_concurrency": 1,
+        "overlap": "cluster",
         "executor_timeout": 0,
         "executor_fail_retry_count": 0,
         "lost_after": 0,

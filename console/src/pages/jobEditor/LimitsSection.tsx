@@ -1,6 +1,6 @@
 import { Form } from 'antd';
 import { useTranslation } from 'react-i18next';
-import { BLOCKS } from '@/pages/jobEditor/choices';
+import { BLOCKS, OVERLAPS } from '@/pages/jobEditor/choices';
 import { Explained } from '@/pages/jobEditor/Explained';
 import { RetryPolicyField } from '@/pages/jobEditor/RetryPolicyField';
 import { InputNumber } from '@/parts/InputNumber';
@@ -29,6 +29,15 @@ export function LimitsSection() {
           <Form.Item name="executor_concurrency" label={t('fields.executor_concurrency')}>
             <InputNumber min={1} max={64} className="form-number" />
           </Form.Item>
+        )}
+        {block !== 'CONCURRENT' && (
+          <Explained
+            name="overlap"
+            label={t('fields.overlap')}
+            choices={OVERLAPS}
+            nameOf={(one) => t(`overlap.${one}.name`)}
+            helpOf={(one) => t(`overlap.${one}.help`)}
+          />
         )}
       </Panel>
       <Panel title={t('sections.limits')}>

@@ -39,6 +39,8 @@ export const BLOCKS = listed<Draft['executor_block_strategy']>({
   CONCURRENT: true,
 });
 
+export const OVERLAPS = listed<Draft['overlap']>({ cluster: true, executor: true });
+
 export const CHILD_PARAMS = listed<Draft['child_param']>({ own: true, result: true });
 
 export const PRIORITIES = [0, 1, 2, 3] as const;

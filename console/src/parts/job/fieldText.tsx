@@ -11,6 +11,7 @@ type Dst = Draft['dst_policy'];
 type Misfire = Draft['misfire_strategy'];
 type Route = Draft['executor_route_strategy'];
 type Block = Draft['executor_block_strategy'];
+type Overlap = Draft['overlap'];
 type ChildParam = Draft['child_param'];
 type Priority = 0 | 1 | 2 | 3;
 type Texts = TFunction<['jobEditor']>;
@@ -50,6 +51,8 @@ function nameOf(t: Texts, field: DraftField, value: never): string | null {
       return t(`route.${value as Route}.name`);
     case 'executor_block_strategy':
       return t(`block.${value as Block}.name`);
+    case 'overlap':
+      return t(`overlap.${value as Overlap}.name`);
     case 'child_param':
       return t(`childParam.${value as ChildParam}.name`);
     case 'priority':

@@ -103,6 +103,7 @@ class HandlerShown(BaseModel):
     timeout: int | None = None
     block: str | None = None
     concurrency: int | None = None
+    overlap: str | None = None
     retry: dict[str, Any] | None = None
 
 

@@ -35,6 +35,7 @@ from orth.domain.jobs import (
     GlueType,
     Job,
     MisfireStrategy,
+    Overlap,
     RouteStrategy,
     ScheduleType,
     tag_of,
@@ -138,6 +139,10 @@ class JobBody(BaseModel):
     executor_param: Prose = Field("", max_length=PARAM_LIMIT)
     executor_block_strategy: Block = BlockStrategy.SERIAL_EXECUTION
     executor_concurrency: StrictInt = Field(1, ge=1, le=CONCURRENCY_LIMIT)
+    overlap: Overlap = Field(
+        Overlap.CLUSTER,
+        description="Where the block strategy holds: cluster, across all executors, or executor, on each for itself.",
+    )
     executor_timeout: StrictInt = Field(0, ge=0, le=7 * 86_400, description="Seconds; 0 = no limit.")
     executor_fail_retry_count: StrictInt = Field(0, ge=0, le=100)
     retry_policy: RetryPolicyBody | None = Field(
@@ -292,6 +297,7 @@ class JobShown(BaseModel):
     executor_param: str
     executor_block_strategy: BlockStrategy
     executor_concurrency: int
+    overlap: Overlap
     executor_timeout: int
     executor_fail_retry_count: int
     retry_policy: RetryPolicyBody | None

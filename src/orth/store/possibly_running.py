@@ -1,0 +1,179 @@
+"""What may be running of a job: executions from the commit that addresses or offers them until they have ended at their
+executor.
+
+Open executions are their own record. An execution that ended here before its executor confirmed the end has a row in
+``orth_unconfirmed_end`` until then. Tests of code run beside their job and do not count.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import CompoundSelect, Connection, and_, delete, func, literal, or_, select, union_all, update
+
+from orth.domain.executions import TEST_KEY, Execution, Phase
+from orth.domain.overlap import Key, Running
+from orth.domain.reasons import BUSY_ELSEWHERE
+from orth.store.engines import among, insert_new, locked
+from orth.store.executions import READABLE, execution_of
+from orth.store.record_tables import statistics
+from orth.store.tables import executions, has_outcome, unconfirmed_ends
+
+_IDS_PER_STATEMENT = 500
+
+
+@dataclass(frozen=True, slots=True)
+class UnconfirmedEnd:
+    """An execution that ended here and may still be running at its executor."""
+
+    id: int
+    job_id: int
+    job_group: int
+    trigger_time: int
+    executor_address: str | None
+    incarnation: str | None
+    queue: str | None
+
+
+def possibly_running(connection: Connection, jobs: Iterable[int], besides: Collection[int] = ()) -> list[Running]:
+    """What may be running of these jobs, and what waits for that to end; without the executions ``besides``."""
+    found: list[Running] = []
+    for chunk in _chunks(sorted(jobs)):
+        rows = connection.execute(_possibly_running(connection, chunk, besides))
+        found += [Running((row[0], row[1]), row[2], row[3], row[4], row[5]) for row in rows]
+    return found
+
+
+def _possibly_running(connection: Connection, jobs: Sequence[int], besides: Collection[int]) -> CompoundSelect[Any]:
+    table, ended = executions.c, unconfirmed_ends.c
+    opened = (
+        select(table.job_id, table.shard_index, table.executor_address, table.phase, func.count(), func.min(table.id))
+        .where(
+            among(connection, table.job_id, jobs),
+            has_outcome(0),
+            or_(table.phase != Phase.OPENED, table.reason_code == BUSY_ELSEWHERE),
+            table.trigger_key.not_like(f"{TEST_KEY}%"),
+        )
+        .group_by(table.job_id, table.shard_index, table.executor_address, table.phase)
+    )
+    if besides:
+        opened = opened.where(table.id.not_in(sorted(besides)))
+    unconfirmed = (
+        select(
+            ended.job_id,
+            ended.shard_index,
+            ended.executor_address,
+            literal(Phase.ENDED.value),
+            func.count(),
+            func.min(ended.execution_id),
+        )
+        .where(among(connection, ended.job_id, jobs))
+        .group_by(ended.job_id, ended.shard_index, ended.executor_address)
+    )
+    return union_all(opened, unconfirmed)
+
+
+def jobs_waiting(connection: Connection) -> set[int]:
+    """The jobs of which executions wait because another one may be running."""
+    waiting = select(executions.c.job_id).where(_WAITING).distinct()
+    return set(connection.scalars(waiting))
+
+
+def release_waiting(connection: Connection, places: Mapping[Key, int]) -> int:
+    """Let the longest waiting executions of jobs and shard indexes be dispatched, at most so many of each; how many."""
+    released: list[int] = []
+    for (job_id, shard_index), count in sorted(places.items()):
+        oldest = select(executions.c.id).where(
+            executions.c.job_id == job_id, has_outcome(0), _WAITING, executions.c.shard_index == shard_index
+        )
+        released += connection.scalars(oldest.order_by(executions.c.id).limit(count))
+    for chunk in _chunks(released):
+        connection.execute(
+            update(executions)
+            .where(among(connection, executions.c.id, chunk), executions.c.phase == Phase.OPENED)
+            .values(not_before=None)  # it was due when it began to wait
+        )
+    return len(released)
+
+
+def covered_by(connection: Connection, covering: Execution) -> list[Execution]:
+    """The executions of its job and shard index before this one that are in a queue, were taken from one, or wait."""
+    columns = executions.c
+    earlier = select(executions).where(
+        columns.job_id == covering.job_id,
+        has_outcome(0),
+        columns.shard_index == covering.shard_index,
+        columns.id < covering.id,
+        or_(_WAITING, and_(columns.phase != Phase.OPENED, columns.queue.is_not(None))),
+        columns.trigger_key.not_like(f"{TEST_KEY}%"),
+        READABLE,
+    )
+    return [execution_of(row) for row in connection.execute(locked(earlier.order_by(columns.id), connection))]
+
+
+def usual_durations(connection: Connection, jobs: Collection[int], since: int) -> dict[int, float]:
+    """How long executions of these jobs took on average since an hour, in ms, where any is counted."""
+    found: dict[int, float] = {}
+    for chunk in _chunks(sorted(jobs)):
+        took = (
+            select(statistics.c.job_id, func.sum(statistics.c.total_ms), func.sum(statistics.c.ran))
+            .where(among(connection, statistics.c.job_id, chunk), statistics.c.hour >= since)
+            .group_by(statistics.c.job_id)
+        )
+        found |= {job_id: float(total) / float(ran) for job_id, total, ran in connection.execute(took) if ran}
+    return found
+
+
+# --- ends that are not confirmed
+
+
+def note_unconfirmed(connection: Connection, ended: Sequence[Execution], now: int) -> None:
+    """Keep the place of executions that end in this transaction and may still be running."""
+    rows = [
+        {
+            "execution_id": one.id,
+            "job_id": one.job_id,
+            "job_group": one.job_group,
+            "shard_index": one.shard_index,
+            "trigger_time": one.trigger_time,
+            "executor_address": one.executor_address,
+            "incarnation": one.incarnation,
+            "queue": one.queue,
+            "ended_at": now,
+        }
+        for one in ended
+    ]
+    insert_new(connection, unconfirmed_ends, rows)
+
+
+def confirm_ends(connection: Connection, ids: Collection[int]) -> set[int]:
+    """These have ended at their executor, or count as ended; the jobs of those that were not confirmed before."""
+    jobs: set[int] = set()
+    for chunk in _chunks(sorted(ids)):
+        those = among(connection, unconfirmed_ends.c.execution_id, chunk)
+        jobs |= set(connection.scalars(select(unconfirmed_ends.c.job_id).where(those)))
+        connection.execute(delete(unconfirmed_ends).where(those))
+    return jobs
+
+
+def list_unconfirmed(connection: Connection, limit: int, *, queued: bool, after: int = 0) -> list[UnconfirmedEnd]:
+    """Those that were offered in a queue, or those sent to an address; in order of id, after ``after``."""
+    columns = unconfirmed_ends.c
+    rows = select(
+        columns.execution_id,
+        columns.job_id,
+        columns.job_group,
+        columns.trigger_time,
+        columns.executor_address,
+        columns.incarnation,
+        columns.queue,
+    ).where(columns.execution_id > after, columns.queue.is_not(None) if queued else columns.queue.is_(None))
+    return [UnconfirmedEnd(*row) for row in connection.execute(rows.order_by(columns.execution_id).limit(limit))]
+
+
+_WAITING = and_(executions.c.phase == Phase.OPENED, executions.c.reason_code == BUSY_ELSEWHERE)
+
+
+def _chunks(ids: Sequence[int]) -> Iterator[Sequence[int]]:
+    for start in range(0, len(ids), _IDS_PER_STATEMENT):
+        yield ids[start : start + _IDS_PER_STATEMENT]
