@@ -79,3 +79,47 @@ def test_help_explains_the_exit_codes_and_loads_little(run: Run) -> None:
     asked = run("run", "--help")
     assert asked.exit_code == 0
     assert "10 Failed" in asked.output
+
+
+WHO = """
+from orth import Executor
+app = Executor("who-app")
+
+@app.job(isolation="process")
+def who() -> str:
+    import beside
+    return f"{beside.NAME} of {__file__}"
+"""
+
+
+@pytest.mark.parametrize("other", [WHO, "raise RuntimeError('the wrong file')", "import nothing_of_that_name"])
+def test_a_worker_process_has_the_very_file_whatever_lies_in_the_working_folder(tmp_path: Path, other: str) -> None:
+    for name, text in (("a", WHO), ("b", other)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "jobs.py").write_text(text)
+        (tmp_path / name / "beside.py").write_text(f"NAME = {name!r}")
+    ran = orth("run", "../a/jobs.py:who", cwd=tmp_path / "b")
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert ran.stdout.endswith(f"Success 200/200  a of {tmp_path}/a/jobs.py\n")
+
+
+def test_a_file_that_worker_processes_cannot_load_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    once = "import os\nif 'ORTH_NURSERY_IMPORTING' in os.environ: raise RuntimeError('not twice')\n"
+    (tmp_path / "a/jobs.py").write_text(once + WHO)
+    (tmp_path / "b/jobs.py").write_text(WHO)
+    ran = orth("run", "../a/jobs.py:who", cwd=tmp_path / "b")
+    assert ran.returncode != 0
+    assert f"{tmp_path}/a/jobs.py cannot be loaded: RuntimeError: not twice" in ran.stdout + ran.stderr
+
+
+def test_a_package_is_imported_as_the_command_has_it(tmp_path: Path) -> None:
+    package = tmp_path / "pkg"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "beside.py").write_text("NAME = 'package'")
+    (package / "jobs.py").write_text(WHO.replace("import beside", "from . import beside"))
+    ran = orth("run", "pkg.jobs:who", cwd=tmp_path)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert ran.stdout.endswith(f"Success 200/200  package of {package}/jobs.py\n")

@@ -359,7 +359,8 @@ def test_a_worker_knows_all_that_a_thread_knows() -> None:
 
 
 def test_the_target_is_the_module_the_handlers_are_in() -> None:
-    assert target_of(isolated_app) == "tests.executor.isolated_jobs:app"
+    file = str(ROOT / "tests/executor/isolated_jobs.py")
+    assert target_of(isolated_app) == ("tests.executor.isolated_jobs:app", file)
 
 
 PROGRAM = """

@@ -6,8 +6,9 @@ context, parameters, log and results as in a thread. A worker that was ended or 
 in which an execution left something running or the process itself changed beyond repair; the others are used again and
 again.
 
-Workers import the module that holds the ``Executor``, as it can be imported: by name, or by file when it is the main
-program. What cannot be imported is refused at the start, in words.
+Workers import the module that holds the ``Executor`` as the executor has it, with the same ``sys.path`` and from the
+same file: by file, or by name when it is in a package. Another file of that name, such as one in the working folder,
+does not count. What cannot be imported is refused at the start, in words.
 """
 
 import logging
@@ -184,7 +185,7 @@ class WorkerPool:
 
     def start(self) -> None:
         """Import the handlers in the nursery and make the first workers; ``CannotStart`` when that fails."""
-        imported = [target_of(self._handlers), *self._handlers.isolated()]
+        imported = [*target_of(self._handlers), *self._handlers.isolated()]
         self._processes = Processes(self._clock, self._environment, imported)
         self._processes.start()
         self._replenish()
@@ -280,15 +281,16 @@ class IsolatedPerformer:
         return
 
 
-def target_of(handlers: Handlers) -> str:
-    """Where workers find ``handlers``: ``module:name``, or ``file:name`` for the main program."""
+def target_of(handlers: Handlers) -> tuple[str, str]:
+    """Where workers find ``handlers``, ``module:name`` or ``file:name``, and the file of that module."""
     homes = {handler.target.__module__ for name in handlers.isolated() if (handler := handlers.get(name))}
     # The handlers' own modules first: a program may know the executor by a name of its own.
     for name in [*sorted(homes & sys.modules.keys()), *list(sys.modules)]:
         module = sys.modules[name]
         for attribute, value in list(vars(module).items()):
             if value is handlers:
-                return f"{_place_of(module)}:{attribute}"
+                file = getattr(module, "__file__", None) or ""
+                return f"{_place_of(module)}:{attribute}", os.path.abspath(file) if file else ""
     raise CannotStart(
         'Handlers with isolation="process" are imported by their worker processes, but their Executor is not at the '
         "top level of any module.",
@@ -297,11 +299,13 @@ def target_of(handlers: Handlers) -> str:
 
 
 def _place_of(module: ModuleType) -> str:
+    file: str | None = getattr(module, "__file__", None)
     if module.__name__ != "__main__":
-        return module.__name__
+        # In no package it may have been loaded by its path, and another file of its name may come first.
+        by_file = file is not None and os.path.basename(file) == f"{module.__name__}.py"
+        return os.path.abspath(file) if file is not None and by_file else module.__name__
     if module.__spec__ is not None:  # python -m package.module
         return str(module.__spec__.name)
-    file: str | None = getattr(module, "__file__", None)
     if file is None:
         raise CannotStart(
             'Handlers with isolation="process" need a module that can be imported, not an interactive session.'

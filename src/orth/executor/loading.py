@@ -20,7 +20,23 @@ _PACKAGE = str(Path(__file__).parents[1]) + os.sep
 def load_handlers(target: str) -> Handlers:
     """Import ``target`` and find the one ``Executor`` in it; ``CannotStart`` says in one line why there is none."""
     place, _, name = target.partition(":")
-    module = _loaded(place)
+    return _handlers_of(_loaded(place), place, name)
+
+
+def load_same_handlers(target: str, file: str) -> Handlers:
+    """Import ``target`` as the process has it that gave us its ``sys.path``: from ``file``, if that is not empty."""
+    place, _, name = target.partition(":")
+    module = _executed(Path(place)) if _looks_like_file(place) else _imported(place)
+    here = getattr(module, "__file__", None) or ""
+    if file and os.path.realpath(here) != os.path.realpath(file):
+        raise CannotStart(
+            f"Worker processes import {place} from {here or 'no file'}, and the executor has it from {file}.",
+            hint="Rename one of the two.",
+        )
+    return _handlers_of(module, place, name)
+
+
+def _handlers_of(module: ModuleType, place: str, name: str) -> Handlers:
     if name:
         return _named(module, name, place)
     found = _executors(module, place)
@@ -72,6 +88,10 @@ def _module_of_file(path: Path) -> ModuleType:
         raise CannotStart(f"There is no file {path}.")
     # As for a script, what lies beside the file can be imported by it.
     sys.path.insert(0, str(path.parent.resolve()))
+    return _executed(path)
+
+
+def _executed(path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None:
         raise CannotStart(f"{path} is not a Python file.")
@@ -87,6 +107,10 @@ def _module_of_file(path: Path) -> ModuleType:
 
 def _module(name: str) -> ModuleType:
     sys.path.insert(0, str(Path.cwd()))
+    return _imported(name)
+
+
+def _imported(name: str) -> ModuleType:
     try:
         return importlib.import_module(name)
     except (Exception, SystemExit) as error:

@@ -1,8 +1,10 @@
-"""The clean helper process in which guards are born; its arguments are CONTROL, EXECUTOR and perhaps TARGET NAME ….
+"""The clean helper process in which guards are born.
+
+Its arguments are CONTROL, EXECUTOR and perhaps TARGET FILE NAME ….
 
 The executor has many threads and must never be forked. So it starts this program early; it has one thread, imports
-TARGET if there is one, which must register the handlers NAME …, and forks a guard whenever it is asked to. Guards and
-their workers share the memory of what was imported here, and are there within milliseconds.
+TARGET if there is one, which must be FILE and register the handlers NAME …, and forks a guard whenever it is asked to.
+Guards and their workers share the memory of what was imported here, and are there within milliseconds.
 
 CONTROL is a socket to the executor, EXECUTOR a pidfd of it. When either says that the executor is gone, the nursery
 takes no more orders, waits until its guards have cleared up, and ends. It is a subreaper itself: should a guard be
@@ -129,14 +131,14 @@ class Nursery:
                 os.read(self._wakeup, 4096)
 
 
-def load_work(target: str, names: list[str]) -> Work:
+def load_work(target: str, file: str, names: list[str]) -> Work:
     """Import the handlers and return what a worker does. A thread would be lost in every fork, so none may start."""
     from orth.executor.worker import load_worker  # only here: guards of scripts stay small
 
     before = threading.active_count()
     os.environ[IMPORTING] = target
     try:
-        work = load_worker(target, names)
+        work = load_worker(target, file, names)
     finally:
         del os.environ[IMPORTING]
     if threading.active_count() > before:
@@ -155,7 +157,7 @@ def main(arguments: list[str]) -> int:
     for descriptor in (control.fileno(), executor):
         os.set_inheritable(descriptor, False)
     try:
-        work = load_work(arguments[2], arguments[3:]) if len(arguments) > 2 else None
+        work = load_work(arguments[2], arguments[3], arguments[4:]) if len(arguments) > 2 else None
         nursery = Nursery(control, executor, work)
     except (OrthError, OSError) as error:
         control.send({"failed": str(error)})

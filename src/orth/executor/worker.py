@@ -39,7 +39,7 @@ from orth.executor.frames import Frames, Message
 from orth.executor.guard import Work
 from orth.executor.handlers import Handler, Handlers
 from orth.executor.leftovers import Company, company, in_words
-from orth.executor.loading import load_handlers
+from orth.executor.loading import load_same_handlers
 from orth.executor.log_writing import RunLog, lines_of_text
 from orth.executor.one_process import OneProcess
 from orth.executor.performers import ObjectPerformer, Performer
@@ -129,9 +129,9 @@ def context_from(facts: Message, link: Frames) -> WorkerContext:
     return context
 
 
-def load_worker(target: str, names: list[str]) -> Work:
-    """Import ``target`` and see that the handlers are there; the result is what every worker does."""
-    handlers = load_handlers(target)
+def load_worker(target: str, file: str, names: list[str]) -> Work:
+    """Import ``target`` from ``file`` and see that the handlers are there; the result is what every worker does."""
+    handlers = load_same_handlers(target, file)
     missing = [name for name in names if handlers.get(name) is None]
     if missing:
         raise CannotStart(
