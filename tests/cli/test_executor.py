@@ -16,14 +16,14 @@ def test_options_become_settings(run: Run, stand_in: Stand, name: str) -> None:
     run_executor = stand_in(*PROCESS, 0)
     asked = run(
         name, "jobs.py", "--app-name", "collector", "--listen", "127.0.0.1:0", "--address", "http://10.0.0.7:9999",
-        "--coordinators", "http://a:1,http://b:2", "--transport", "link", "--queue", "fast,slow", "--data-dir", "d",
+        "--coordinators", "http://a:1,http://b:2", "--transport", "queue", "--queue", "fast,slow", "--data-dir", "d",
     )  # fmt: skip
     assert asked.exit_code == 0
     assert run_executor.arguments[0] == "jobs.py"
     executor = run_executor.settings.executor
     assert (executor.app_name, executor.listen) == ("collector", Address("127.0.0.1", 0))
     assert (executor.address, executor.coordinators) == ("http://10.0.0.7:9999", ("http://a:1", "http://b:2"))
-    assert (executor.transport, executor.queue, executor.data_dir) == ("link", ("fast", "slow"), Path("d"))
+    assert (executor.transport, executor.queue, executor.data_dir) == ("queue", ("fast", "slow"), Path("d"))
     assert run_executor.settings.origin("executor.transport") == "option --transport"
 
 
@@ -39,9 +39,9 @@ def test_something_to_run_must_be_named(run: Run) -> None:
 
 
 def test_an_unknown_transport_is_wrong_usage(run: Run) -> None:
-    asked = run("executor", "jobs.py", "--transport", "pull")
+    asked = run("executor", "jobs.py", "--transport", "link")
     assert asked.exit_code == 2
-    assert "'pull' is not one of 'push', 'queue', 'link'" in asked.output
+    assert "'link' is not one of 'push', 'queue'" in asked.output
 
 
 def test_failpoints_of_the_environment_are_armed(run: Run, stand_in: Stand) -> None:

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from orth.errors import CannotStart
+from orth.errors import BadSettings, CannotStart
 from orth.executor.settings import ExecutorSettings, base_url
 from orth.settings import Address, Settings, load_settings
 
@@ -71,9 +71,8 @@ def test_beyond_loopback_the_token_must_be_set_on_purpose(tmp_path: Path) -> Non
 
 
 def test_other_transports_are_refused_in_words(tmp_path: Path) -> None:
-    linked = settings(tmp_path, ORTH_SECURITY__ACCESS_TOKEN="t", ORTH_EXECUTOR__TRANSPORT="link")
-    with pytest.raises(CannotStart, match="transport link is not available"):
-        ExecutorSettings.of(linked, "the-app")
+    with pytest.raises(BadSettings, match="should be 'push' or 'queue'"):
+        settings(tmp_path, ORTH_SECURITY__ACCESS_TOKEN="t", ORTH_EXECUTOR__TRANSPORT="link")
 
 
 def test_an_executor_competes_on_several_queues(tmp_path: Path) -> None:

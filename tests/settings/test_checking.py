@@ -136,7 +136,7 @@ def test_settings_that_cannot_work_together_are_problems(given: dict[str, object
             "security__tls_certificate": "node.pem",
             "security__tls_key": "node-key.pem",
         },
-        {"executor__listen": "10.0.0.7:9999", "executor__transport": "link"},
+        {"executor__listen": "10.0.0.7:9999", "executor__transport": "queue"},
     ],
 )
 def test_the_bounds_themselves_are_allowed(given: dict[str, object]) -> None:

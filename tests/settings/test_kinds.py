@@ -82,7 +82,7 @@ def test_what_a_kind_accepts(key: str, given: object, value: object) -> None:
         ("executor.address", "10.0.0.7:9999", "should be a URL"),
         ("executor.address", "http://h:99999", "should be a URL"),
         ("executor.coordinators", "", "at least 1 item"),
-        ("executor.transport", "pull", "'push', 'queue' or 'link'"),
+        ("executor.transport", "pull", "'push' or 'queue'"),
         ("store.url", "oracle://h/d", "sqlite://, postgresql://, mysql:// or mariadb://"),
         ("store.url", "orth.db", "should begin with"),
         ("channels.url", "kafka://h", "should begin with"),

@@ -65,7 +65,7 @@ def test_every_setting_can_come_from_the_environment(tmp_path: Path) -> None:
         "bytes, up to what a trigger may carry": "4",
         "none, starttls or tls": "tls", "none, store or folder": "store",
         "text": "t", "time zone": "Asia/Tokyo", "path": "p", "host:port": "127.0.0.1:7", "list of URLs": "http://u:1",
-        "secret": "a-secret-of-good-length", "push, queue or link": "link", "list of names": "A,B",
+        "secret": "a-secret-of-good-length", "push or queue": "queue", "list of names": "A,B",
         "database or redis": "redis", "list of networks": "10.0.0.0/8,::1", "port": "4", "host name": "h",
         "list of cpu=N, memory=N, file_size=N, processes=N, open_files=N": "cpu=60,memory=1073741824",
         "list of key=value": "zone=eu,gpu=a100", "list of host names": "h,i",
@@ -123,7 +123,7 @@ bar = 1
         "unknown setting ORTH_STORE__POOLSIZE in the environment; did you mean ORTH_STORE__POOL_SIZE?",
         "unknown setting executor.quue in the options; did you mean executor.queue?",
         "coordinator.max_body = 'large' (orth.toml:4): should be a valid integer, unable to parse string as an integer",
-        "executor.transport = 'pull' (option --transport): should be 'push', 'queue' or 'link'",
+        "executor.transport = 'pull' (option --transport): should be 'push' or 'queue'",
         "logs.retention = '30' (environment ORTH_LOGS__RETENTION): '30' is not a duration. "
         "Write a number and a unit: 500ms, 30s, 5m, 1h30m, 10d.",
         "cluster.lease (5s) must be at least 2 × cluster.lease_renew (10s): one late renewal would end a leadership",

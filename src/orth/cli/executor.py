@@ -19,7 +19,7 @@ RELOADS = ("drain", "hard")
 @click.option("--listen", metavar="HOST:PORT", help="Where it takes triggers.")
 @click.option("--address", metavar="URL", help="Under which coordinators reach it.  [default: from --listen]")
 @click.option("--coordinators", metavar="URL,…", help="Whom it registers with and reports to.")
-@click.option("--transport", type=click.Choice(["push", "queue", "link"]), help="How work arrives.")
+@click.option("--transport", type=click.Choice(["push", "queue"]), help="How work arrives.")
 @click.option("--queue", metavar="QUEUE,…", help="Queues it competes on with --transport queue.")
 @click.option("--data-dir", metavar="DIR", help="Where it keeps logs and unsent results.")
 @click.option(

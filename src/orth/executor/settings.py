@@ -75,8 +75,6 @@ class ExecutorSettings:
         name = own.app_name or app_name
         if not name:
             raise CannotStart("The executor has no app name.", hint='Write Executor("my-app"), or pass --app-name.')
-        if own.transport == "link":
-            raise CannotStart("The transport link is not available.", hint="Use --transport push or queue.")
         return cls(
             app_name=name,
             access_token=access_token(settings),

@@ -244,7 +244,7 @@ Archive = Annotated[Literal["none", "store", "folder"], Kind("none, store or fol
 OptionalText = Annotated[str | None, Field(max_length=255), _reading(_or_none), Kind("text")]
 MailSecurity = Annotated[Literal["none", "starttls", "tls"], Kind("none, starttls or tls")]
 LeaseProvider = Annotated[Literal["database", "redis"], Kind("database or redis")]
-Transport = Annotated[Literal["push", "queue", "link"], Kind("push, queue or link")]
+Transport = Annotated[Literal["push", "queue"], Kind("push or queue")]
 ScriptKinds = Annotated[
     tuple[Literal["shell", "python", "powershell", "nodejs", "php", "glue"], ...],
     AfterValidator(_distinct),

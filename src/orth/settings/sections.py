@@ -317,7 +317,7 @@ class ExecutorSection(Section):
     )
     transport: Transport = _setting(
         "push",
-        "How work arrives: push (requests to its address), queue (it competes on a channel), link (it dials out).",
+        "How work arrives: push (requests to its address) or queue (it competes on a channel).",
         option="--transport",
     )
     queue: Queues = _setting(
