@@ -62,9 +62,8 @@ def test_what_does_not_exist_is_said(orth: Orth) -> None:
     assert isinstance(orth.error("log", "4711", "-f"), ApiProblem)
 
 
-def test_a_terminal_is_given_nothing_to_obey(orth: Orth, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_terminal_is_given_nothing_to_obey(orth: Orth) -> None:
     assert visible("\x1b[31mred\x07 \x9b \u202e\ttab ü") == "\\x1b[31mred\\x07 \\x9b \\u202e\ttab ü"
     with written(orth.site, Scroll("\x1b[31mred")) as one:
-        assert orth("log", str(one)) == "\x1b[31mred\n", "a file or pipe gets the text as it is"
-        monkeypatch.setattr("orth.cli.exec_log._on_terminal", lambda: True)
-        assert orth("log", str(one)) == "\\x1b[31mred\n"
+        assert orth("log", str(one)) == "\\x1b[31mred\n", "behind a pipe there may be one"
+        assert orth("log", str(one), "--raw") == "\x1b[31mred\n"

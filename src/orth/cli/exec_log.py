@@ -1,11 +1,11 @@
 """``orth exec log``: what an execution wrote, wherever it ran, also while it writes.
 
-On a terminal, characters that a terminal would obey are shown as ``\\x1b`` and the like; into a file or a pipe the text
-goes as it is.
+Characters that a terminal would obey are shown as ``\\x1b`` and the like, also in a file or a pipe: behind most pipes
+there is a terminal (``less -R``, ``head``), and a log holds whatever a job was made to write. ``--raw`` gives the text
+as it is.
 """
 
 import json
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -26,6 +26,7 @@ _TRIES = 5
 @click.option("--search", metavar="TEXT", help="Only lines that contain this, with their numbers.")
 @click.option("--regex", is_flag=True, help="Take TEXT as a regular expression.")
 @click.option("-i", "--ignore-case", is_flag=True, help="Take capital and small letters for the same.")
+@click.option("--raw", is_flag=True, help="Do not escape control characters.")
 @api_options
 def log(
     api: ApiChoice,
@@ -36,6 +37,7 @@ def log(
     search: str | None,
     regex: bool,
     ignore_case: bool,
+    raw: bool,
 ) -> None:
     """Show the log of an execution."""
     if search is not None and (follow or tail is not None):
@@ -47,11 +49,7 @@ def log(
         else:
             shown = _read(client, where, tail, from_line, follow)
         for text in shown:
-            click.echo(visible(text) if _on_terminal() else text, color=True)
-
-
-def _on_terminal() -> bool:
-    return sys.stdout.isatty()
+            click.echo(text if raw else visible(text), color=True)
 
 
 def visible(text: str) -> str:
