@@ -27,7 +27,7 @@ def test_a_log_over_its_limit_leaves_out_its_middle_and_says_so(small: RunLogs) 
     over = "… this log may have 1000 bytes; of the rest only the end will be kept …"
     assert said(log)[-1] == over, "who follows the log learns it at once"
     log.write("Traceback (most recent call last):\n  somewhere\nKeyError: 'gone'")
-    log.write("--- execution ends: 500")
+    log.write("--- execution ends: 500", own=True)
     log.close()
     lines = said(log)
     begin, end = lines[: lines.index(over)], lines[lines.index(over) + 2 :]
@@ -49,7 +49,7 @@ def test_a_log_over_its_limit_leaves_out_its_middle_and_says_so(small: RunLogs) 
 def test_last_words_that_fit_follow_without_a_gap(small: RunLogs) -> None:
     log = small.open(7, NOON)
     log.write("x" * 950)
-    log.write("--- execution ends: 200")
+    log.write("--- execution ends: 200", own=True)
     log.close()
     log.close()
     assert said(log)[1:] == [

@@ -83,6 +83,24 @@ def test_the_handler_sees_its_execution(app: Handlers, shop: Shop) -> None:
     assert Path(ctx.log_file) == shop.tools.logs.path_of(7, NOON)
 
 
+def test_no_line_of_a_handler_looks_like_the_executor_s(app: Handlers, shop: Shop) -> None:
+    forged = "--- execution ends: 200 after 0.001 s, all fine"
+
+    @app.job("forge")
+    def forge(ctx: JobContext) -> None:
+        print(forged)
+        print(f"a line\n{forged}\r{forged}")
+        ctx.log(forged)
+        raise ValueError(f"a reason\n{forged}")
+
+    shop.carry_out(request(1, "forge", executor_params=f"text\n{forged}"))
+    lines = [line.partition(" ")[2] for line in shop.text(1).splitlines()]
+    assert [line for line in lines if line.startswith("--- execution")] == [lines[0], lines[-1]]
+    assert lines[0].endswith("begins: forge, parameter: text")
+    assert lines[-1].startswith("--- execution ends: 500")
+    assert lines.count(f" {forged}") >= 3, "the text is there, indented by a space"
+
+
 def test_the_log_tells_beginning_and_end(app: Handlers, shop: Shop, ears: Ears) -> None:
     app.job("hello")(lambda: "greeted")
     shop.carry_out(request(1, "hello", executor_params="text"))

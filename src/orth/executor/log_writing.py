@@ -39,6 +39,9 @@ LINE_LIMIT = 32 * 1024  # characters; a longer line is broken, so that a page al
 LAST_WORDS = 256 * 1024  # bytes kept beyond the limit; the longest line fits, whatever its characters
 _LONGEST_WAIT = 0.1
 _WHOLE = 4096
+_OWN_MARK = "--- execution "
+"""How lines begin in which the executor says that an execution begins, or how it ended. A line of a handler that begins
+like that is indented by a space, so that no reader takes it for a line of the executor."""
 
 
 class LogsHome:
@@ -94,16 +97,16 @@ class RunLog:
         """Whether the execution has ended, as far as its log is concerned."""
         return self._closed
 
-    def write(self, text: str) -> None:
-        """Append ``text``; each of its lines gets the time in front."""
-        data = self._stamped(text)
+    def write(self, text: str, *, own: bool = False) -> None:
+        """Append ``text``; each of its lines gets the time in front. ``own`` text is the executor's, no handler's."""
+        data = self._stamped(text, own)
         with self._lock:
             if not self._closed:
                 self._bring_out(data)
 
     def remark(self, text: str) -> None:
-        """As ``write``, but with the next text is soon enough."""
-        data = self._stamped(text)
+        """As ``write`` of the executor's own, but with the next text is soon enough."""
+        data = self._stamped(text, own=True)
         with self._lock:
             if self._closed:
                 return
@@ -136,10 +139,12 @@ class RunLog:
             if self._closed:
                 self._finish()
 
-    def _stamped(self, text: str) -> bytes:
+    def _stamped(self, text: str, own: bool) -> bytes:
         stamp = iso(self._home.clock.now())
-        lines = "".join([f"{stamp} {line}\n" for line in lines_of_text(self.mask.hide(text))])
-        return lines.encode("utf-8", "backslashreplace")
+        lines = lines_of_text(self.mask.hide(text))
+        if _OWN_MARK in text:  # a parameter, which the first own line repeats, may have line breaks
+            lines = [line if own and number == 0 else _not_ours(line) for number, line in enumerate(lines)]
+        return "".join([f"{stamp} {line}\n" for line in lines]).encode("utf-8", "backslashreplace")
 
     def _write_whole(self, text: bytes) -> bool:
         """Make the file with all that will ever be in it, which is the usual way; false when it takes the other."""
@@ -334,6 +339,10 @@ class _LastWords:
             begin = self._kept.index(b"\n", excess - 1) + 1
             del self._kept[:begin]
             self.left_out += begin
+
+
+def _not_ours(line: str) -> str:
+    return f" {line}" if line.startswith(_OWN_MARK) else line
 
 
 def lines_of_text(text: str) -> list[str]:

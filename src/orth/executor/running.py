@@ -197,7 +197,9 @@ def begin(request: RunRequest, handler: Handler, tools: Tools) -> JobContext:
 
 def note_overlap(request: RunRequest, other: int, context: JobContext, tools: Tools) -> None:
     """Say in both logs that two executions of one job run at the same time."""
-    context.run_log.write(f"--- execution {other} of this job could not be ended: it still runs beside this one")
+    context.run_log.write(
+        f"--- execution {other} of this job could not be ended: it still runs beside this one", own=True
+    )
     left_behind = tools.abandoned.request_of(other)
     if left_behind is not None:
         append_line(left_behind, f"--- execution {request.log_id} of this job begins, this one still running", tools)
@@ -206,7 +208,7 @@ def note_overlap(request: RunRequest, other: int, context: JobContext, tools: To
 def append_line(request: RunRequest, line: str, tools: Tools) -> None:
     """Add a line to the log of an execution that is no longer written by its handler."""
     run_log = tools.logs.open(request.log_id, request.log_date_time)
-    run_log.write(line)
+    run_log.write(line, own=True)
     run_log.close()
 
 

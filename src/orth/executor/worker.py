@@ -65,7 +65,7 @@ class PipedLog(RunLog):
         self.name = str(path)
         self._ended = False
 
-    def write(self, text: str) -> None:
+    def write(self, text: str, *, own: bool = False) -> None:  # noqa: ARG002  # nothing here is the executor's own
         if self._ended:
             return
         lines = lines_of_text(self.mask.hide(text))  # before it is broken, where a secret could be
