@@ -34,6 +34,12 @@ class GuardedSocket(WebSocketsSansIOProtocol):
     _budget = float(FRAMES_AT_ONCE)
     _counted_at: float | None = None
 
+    async def send(self, message: Any) -> None:
+        """A refusal with a body ends the handshake as well. Uvicorn would log it as an error of the application."""
+        await super().send(message)
+        if message["type"] == "websocket.http.response.body" and not message.get("more_body", False):
+            self.handshake_complete = True
+
     def data_received(self, data: bytes) -> None:
         for start in range(0, len(data), _PIECE):
             if self.transport.is_closing():

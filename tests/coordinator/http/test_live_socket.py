@@ -339,8 +339,9 @@ def test_a_socket_ends_when_its_listener_may_not_see_everything_any_more(live: L
 
 
 @pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://[", "http://orth.example", ""])
-def test_pages_of_other_sites_are_refused(live: LiveSite, origin: str) -> None:
+def test_pages_of_other_sites_are_refused(live: LiveSite, origin: str, caplog: pytest.LogCaptureFixture) -> None:
     assert refusal(lambda: listening(live, origin=Origin(origin))) == 403
+    assert [record.message for record in caplog.records if record.name.startswith("uvicorn")] == []
 
 
 def test_pages_of_our_own_and_of_named_sites_may_listen(live: LiveSite) -> None:
