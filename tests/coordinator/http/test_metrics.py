@@ -96,7 +96,7 @@ def test_what_asks_for_another_name_is_not_beside_it(site: Site, stranger: Calle
         {"Authorization": "Bearer wrong"},
         {"Authorization": f"Basic {ACCESS_TOKEN}"},
         {"Authorization": ACCESS_TOKEN},
-        {"XXL-JOB-ACCESS-TOKEN": ACCESS_TOKEN},
+        {"ORTH-ACCESS-TOKEN": f"{ACCESS_TOKEN}x"},
     ],
     ids=str,
 )
@@ -115,6 +115,12 @@ def test_the_access_token_and_a_session_open_it_anywhere(open_site: OpenSite) ->
     ended = site.admin()
     site.clock.move(3600)
     ended.get("/metrics").problem(401)
+
+
+@pytest.mark.parametrize("header", ["ORTH-ACCESS-TOKEN", "XXL-JOB-ACCESS-TOKEN"])
+def test_the_access_token_opens_it_in_the_header_of_executors(open_site: OpenSite, header: str) -> None:
+    for settings in (None, ELSEWHERE):
+        assert Caller(open_site(settings).url, {header: ACCESS_TOKEN}).get("/metrics").status == 200
 
 
 def test_the_access_token_opens_nothing_else(site: Site) -> None:

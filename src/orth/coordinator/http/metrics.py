@@ -25,7 +25,8 @@ _PASSED_ON = ("forwarded", "via", "x-real-ip", "x-forwarded-for", "x-forwarded-h
 
 async def may_read(tools: ToolsHere, shown: BearerHere, request: Request) -> None:
     """Pass, or 401. A credential that was shown has to be good, wherever it comes from."""
-    if shown is not None and hmac.compare_digest(shown.credentials.strip().encode(), tools.access_token.encode()):
+    text = token_from(request.headers) if shown is None else shown.credentials.strip()
+    if text is not None and hmac.compare_digest(text.encode(), tools.access_token.encode()):
         return
     if not _shows_something(request) and _is_beside_us(tools, request):
         return
