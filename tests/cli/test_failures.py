@@ -1,5 +1,9 @@
+import re
+from pathlib import Path
+
 import pytest
 
+from orth.cli import failures
 from orth.cli.failures import report
 from orth.errors import (
     BadSettings,
@@ -11,6 +15,7 @@ from orth.errors import (
     TermEnded,
     Unauthenticated,
 )
+from orth.executor.author_commands import EXIT_CODES
 
 
 @pytest.mark.parametrize(
@@ -43,3 +48,11 @@ def test_the_traceback_comes_before_the_line(capsys: pytest.CaptureFixture[str])
     lines = capsys.readouterr().err.splitlines()
     assert lines[0].startswith("Traceback")
     assert lines[-1] == "orth: There is no job 7."
+
+
+def test_the_page_lists_every_exit_code() -> None:
+    page = (Path(__file__).parents[2] / "docs/troubleshooting.md").read_text()
+    section = page.partition("## Exit codes of the commands")[2].partition("\n## ")[0]
+    listed = {int(code) for code in re.findall(r"^\| (\d+) \|", section, re.MULTILINE)}
+    of_errors = {code for _, code in failures._EXIT_CODES} | {*failures._EXIT_CODES_OF_ANSWERS.values()}
+    assert listed == {0, 1} | of_errors | {*EXIT_CODES.values()}

@@ -211,6 +211,15 @@ def test_a_link_leads_to_where_the_coordinator_listens(run: Run, tmp_path: Path)
     assert told.output.startswith("http://127.0.0.1:5999/?t=")
 
 
+def test_a_link_leads_to_the_coordinator_that_the_settings_name(run: Run, tmp_path: Path) -> None:
+    database = prepared_database(tmp_path / "orth.db")
+    chosen = {"ORTH_EXECUTOR__COORDINATORS": "http://127.0.0.1:5998,http://127.0.0.1:5999"}
+    told = run("login", "--link", "--store", f"sqlite:///{database}", **chosen)
+    assert told.output.startswith("http://127.0.0.1:5998/?t="), told.output
+    told = run("login", "--link", "--store", f"sqlite:///{database}", ORTH_SERVER="http://127.0.0.1:5997", **chosen)
+    assert told.output.startswith("http://127.0.0.1:5997/?t=")
+
+
 def test_there_is_no_link_for_nobody_or_without_a_database(run: Run, tmp_path: Path) -> None:
     store = f"sqlite:///{prepared_database(tmp_path / 'orth.db')}"
     assert isinstance(run("login", "--link", "--username", "nobody", "--store", store).exception, NotFound)

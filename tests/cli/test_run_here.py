@@ -81,6 +81,18 @@ async def test_commands_call_the_run_of_this_folder(tmp_path: Path, secured: ssl
         assert f"{coordinator.url} has no live socket" in events.stderr
 
 
+async def test_who_has_to_sign_in_is_told_of_the_file_with_the_password(
+    tmp_path: Path, secured: ssl.SSLContext
+) -> None:
+    with serving({"/api/v1/cluster": 401}, secure=secured) as coordinator:
+        async with running_up(tmp_path, coordinator.url):
+            file = tmp_path / ".orth" / "admin-password"
+            file.write_text("x")
+            told = await asyncio.to_thread(orth, "cluster", "status", cwd=tmp_path)
+    assert told.returncode == 4
+    assert f"Sign in with: orth login --password-stdin < {file}" in told.stderr
+
+
 async def test_what_somebody_has_chosen_comes_first(tmp_path: Path) -> None:
     with serving(COORDINATOR) as here, serving(COORDINATOR) as chosen:
         async with running_up(tmp_path, here.url):

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from orth.coordinator.sealing import Sealing
+from orth.errors import Invalid
 from orth.store.database import open_database
 from orth.store.secrets import SealedSecret, find_secret, put_secret
 from tests.cli.conftest import Run
@@ -45,6 +46,14 @@ def test_a_secret_is_read_from_standard_input_listed_and_deleted(orth: Orth) -> 
     assert CANARY not in orth("list", "-o", "json")
     orth("delete", "DB_PASSWORD", "--group", str(group))
     assert len(orth("list").splitlines()) == 2
+
+
+@pytest.mark.parametrize(("typed", "says"), [("", "The value is empty"), ("abc\n", "The value is too short")])
+def test_a_value_that_is_none_is_refused_in_words(orth: Orth, run: Run, typed: str, says: str) -> None:
+    refused = run("secret", "set", "DB_PASSWORD", typed=typed, **orth.environ).exception
+    assert isinstance(refused, Invalid)
+    assert f"{says}: a secret has at least 4 characters." in str(refused)
+    assert len(orth("list").splitlines()) == 1
 
 
 def test_everything_is_sealed_with_the_newest_key(tmp_path: Path) -> None:

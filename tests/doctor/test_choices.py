@@ -34,3 +34,8 @@ def test_channels_and_store(store: str | None, channels: str | None, state: Stat
 
 def test_memory_is_enough_for_one() -> None:
     only(look_at_channels(case_of({"channels": {"url": "memory://"}, "apphost": {"coordinators": 1}}), ""), State.OK)
+
+
+def test_the_processes_of_a_running_up_share_the_store() -> None:
+    verdict = only(look_at_channels(case_of(listening=("127.0.0.1:5080",)), ""), State.OK)
+    assert verdict.what.startswith("database:// fits the store (sqlite)")

@@ -90,6 +90,11 @@ def test_one_str_with_rules_receives_the_text_too_and_keeps_to_them() -> None:
     }
 
 
+def test_a_list_that_is_no_list_says_how_to_write_one() -> None:
+    with pytest.raises(Invalid, match=r'symbols: Input should be a valid (list|array), such as \["A", "B"\]'):
+        parameters_of(typed, "typed").read('{"market": "paris", "symbols": "A,B"}')
+
+
 def test_keyword_arguments_take_any_member_but_never_the_context() -> None:
     def rest(ctx: JobContext, **others: Any) -> None: ...
 

@@ -67,7 +67,11 @@ class ApiChoice:
         url, run = self._found()
         sign_ins = SignIns.of_environment(os.environ)
         return ApiClient(
-            url, token=os.environ.get("ORTH_TOKEN"), sign_ins=sign_ins, ca_file=None if run is None else run.ca_file
+            url,
+            token=os.environ.get("ORTH_TOKEN"),
+            sign_ins=sign_ins,
+            ca_file=None if run is None else run.ca_file,
+            password_file=None if run is None else run.password_file,
         )
 
     def stranger(self) -> "ApiClient":
@@ -123,9 +127,17 @@ class ApiClient(AbstractContextManager["ApiClient"]):
     """One server, for the length of one command."""
 
     def __init__(
-        self, url: str, *, token: str | None = None, sign_ins: SignIns | None = None, ca_file: Path | None = None
+        self,
+        url: str,
+        *,
+        token: str | None = None,
+        sign_ins: SignIns | None = None,
+        ca_file: Path | None = None,
+        password_file: Path | None = None,
     ) -> None:
-        """``ca_file`` is an authority to trust besides those of this machine."""
+        """``ca_file`` is an authority to trust besides those of this machine. Whoever has to sign in is told of the
+        ``password_file``.
+        """
         import urllib3
 
         from orth.wire.bounded_http import bounded_pool
@@ -134,6 +146,7 @@ class ApiClient(AbstractContextManager["ApiClient"]):
         self.url = url
         self.tls = trusting(ca_file) if url.startswith("https:") else None
         self._sign_ins = sign_ins
+        self._password_file = password_file
         self._sign_in = sign_ins.find(url) if sign_ins is not None and token is None else None
         self._token = token if self._sign_in is None else self._sign_in.access_token
         patience = urllib3.Timeout(total=_TIMEOUT)
@@ -167,7 +180,7 @@ class ApiClient(AbstractContextManager["ApiClient"]):
         answer = self._request(method, path, body, query, headers)
         if answer.status == 401 and self._refreshed():
             answer = self._request(method, path, body, query, headers)
-        return _content(answer)
+        return self._content(answer)
 
     def stream(self, path: str, **query: object) -> Iterator[str]:
         """The lines of an answer that goes on for long, as they come."""
@@ -178,7 +191,7 @@ class ApiClient(AbstractContextManager["ApiClient"]):
             answer = self._request("GET", path, None, query, None, waiting=True)
         if answer.status != 200:
             answer.read()
-            _content(answer)
+            self._content(answer)
         rest = b""
         try:
             for part in answer.stream(65_536):
@@ -249,21 +262,27 @@ class ApiClient(AbstractContextManager["ApiClient"]):
         answer = self._request("POST", _REFRESH_PATH, {"refresh_token": old.refresh_token}, None, None)
         if answer.status != 200:
             return None
-        session = _content(answer)
+        session = self._content(answer)
         return SignIn(old.username, session["access_token"], session["refresh_token"])
 
+    def _content(self, answer: "BaseHTTPResponse") -> Any:
+        content = _json_of(answer)
+        if 200 <= answer.status < 300:
+            return content
+        told: dict[str, Any] = content if isinstance(content, dict) else {}
+        hint = told.get("hint")
+        if answer.status == 401 and "orth login" not in str(hint):
+            hint = "Sign in with: orth login (or set ORTH_TOKEN)."
+            if self._password_file is not None:
+                hint = f"Sign in with: orth login --password-stdin < {self._password_file}"
+        detail = str(told.get("detail") or f"The server answered HTTP {answer.status}.")
+        raise ApiProblem(answer.status, detail, hint=hint)
 
-def _content(answer: "BaseHTTPResponse") -> Any:
+
+def _json_of(answer: "BaseHTTPResponse") -> Any:
     import json
 
     try:
-        content = json.loads(answer.data) if answer.data else None
+        return json.loads(answer.data) if answer.data else None
     except ValueError:
-        content = None
-    if 200 <= answer.status < 300:
-        return content
-    told: dict[str, Any] = content if isinstance(content, dict) else {}
-    hint = told.get("hint")
-    if answer.status == 401 and "orth login" not in str(hint):
-        hint = "Sign in with: orth login (or set ORTH_TOKEN)."
-    raise ApiProblem(answer.status, str(told.get("detail") or f"The server answered HTTP {answer.status}."), hint=hint)
+        return None

@@ -75,7 +75,10 @@ def _link(api: ApiChoice, username: str, store: str | None, data_dir: str | None
     by = Actor(ActorKind.COMMAND, _person())
     token = link_at(settings.store_url, username, by, SystemClock().now())
     run = find_run(settings)
-    own = api.server or settings.console.base_url or (None if run is None else run.console)
+    own = api.server or os.environ.get("ORTH_SERVER") or settings.console.base_url
+    own = own or (None if run is None else run.console)
+    if own is None and settings.origin("executor.coordinators") != "default":
+        own = settings.executor.coordinators[0]  # also of a coordinator that was started with --listen
     return link_url(own or f"{settings.security.scheme}://{settings.coordinator.listen}", token)
 
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from orth.settings import Settings
 
 _LOCK = "up.lock"
+_PASSWORD_FILE = "admin-password"  # noqa: S105  # the name of the file
 _AUTHORITY = Path("tls/ca.pem")
 
 
@@ -25,6 +26,8 @@ class RunHere:
     """Whose certificates its addresses show, if they speak TLS."""
     listening: tuple[str, ...]
     """Where its processes listen, as ``HOST:PORT``."""
+    password_file: Path | None = None
+    """The file with the first password of ``admin``, if there is one."""
 
 
 def find_run(settings: "Settings") -> RunHere | None:
@@ -40,5 +43,7 @@ def find_run(settings: "Settings") -> RunHere | None:
         if place.is_held:
             shown = show(place)
             authority = folder / _AUTHORITY if shown.api.startswith("https:") else None
-            return RunHere(shown.api, shown.console, authority, tuple(row.address for row in shown.rows if row.address))
+            listening = tuple(row.address for row in shown.rows if row.address)
+            file = folder / _PASSWORD_FILE
+            return RunHere(shown.api, shown.console, authority, listening, file if file.exists() else None)
     return None

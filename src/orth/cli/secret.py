@@ -9,6 +9,7 @@ import click
 
 from orth.cli.api_client import ApiChoice, api_options
 from orth.cli.output import output_option, show_list
+from orth.domain.job_secrets import SECRET_SHORTEST
 from orth.errors import Invalid
 
 _group = click.option("--group", "job_group", type=int, metavar="ID", help="The group it belongs to.  [default: all]")
@@ -51,6 +52,11 @@ def set_(api: ApiChoice, name: str, job_group: int | None) -> None:
     orth secret set DB_PASSWORD --group 1 < password.txt
     """
     value = _asked() if sys.stdin.isatty() else sys.stdin.read().removesuffix("\n").removesuffix("\r")
+    if len(value) < SECRET_SHORTEST:
+        what = "The value is empty" if not value else "The value is too short"
+        raise Invalid(
+            f"{what}: a secret has at least {SECRET_SHORTEST} characters.", hint="orth secret set NAME < FILE"
+        )
     with api.client() as client:
         stored = client.call("PUT", f"/api/v1/secrets/{_quoted(name)}", body={"value": value}, query=_query(job_group))
     click.echo(f"{stored['name']} has version {stored['version']}.")

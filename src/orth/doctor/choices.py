@@ -21,6 +21,8 @@ def look_at_channels(case: Case, _subject: str) -> list[Verdict]:
     scheme = case.settings.channels_url.partition(":")[0]
     store = case.settings.store_url.partition(":")[0].partition("+")[0]
     count = case.settings.apphost.coordinators
+    if case.listening and scheme == "memory" and not case.settings.channels.url:
+        return [ok(f"database:// fits the store ({store}): the processes of orth up here share it.")]
     if scheme == "memory" and store != "sqlite":
         return [
             warn(

@@ -272,10 +272,16 @@ def _first_line(error: Exception) -> str:
     return str(error).partition("\n")[0]
 
 
+_LIST = ', such as ["A", "B"]'
+_HOW = {"list_type": _LIST, "tuple_type": _LIST, "set_type": _LIST, "dict_type": ', such as {"A": 1}'}
+"""How to write what has parts: JSON, also behind ``name=`` on a command line."""
+
+
 def _unfit(error: ValidationError, argument: str | None = None) -> Invalid:
     """What to say of it; ``argument`` is what all of it is about, if it is one alone."""
     found = []
     for detail in error.errors(include_url=False, include_input=False, include_context=False):
         place = ".".join(str(step) for step in detail["loc"]) or argument
-        found.append(f"{place}: {detail['msg']}" if place else detail["msg"])
+        shown = detail["msg"] + _HOW.get(detail["type"], "")
+        found.append(f"{place}: {shown}" if place else shown)
     return Invalid(f"The parameters do not fit: {'; '.join(found)}.")
