@@ -21,9 +21,7 @@ export function LeaderPanel({ cluster }: { cluster: ClusterSeen | undefined }) {
           <p className={`leader-name${cluster.leader ? '' : ' leader-none'}`} aria-live="polite">
             <CrownOutlined aria-hidden="true" /> {cluster.leader ?? t('leader.nobody')}
           </p>
-          {cluster.lease_state === 'expired' && (
-            <p>{t('leader.expired', { node: cluster.lease_holder ?? '' })}</p>
-          )}
+          {cluster.lease_state === 'expired' && <p>{t('leader.expired', { node: cluster.lease_holder ?? '' })}</p>}
           {cluster.lease_state === 'late' && <p>{t('leader.late')}</p>}
           <p className="muted">{t('leader.term', { term: cluster.term })}</p>
           <LeaseBar cluster={cluster} />
