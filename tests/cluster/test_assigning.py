@@ -5,6 +5,7 @@ from dataclasses import replace
 from orth.channels.interface import ChannelsUnavailable, Message
 from orth.cluster.assigning import Assigning
 from orth.cluster.station import OWN_AFTER
+from orth.store.ownership import unowned
 from orth.testing import ManualClock
 from tests.cluster.ownership_site import Site, assignments
 
@@ -34,6 +35,22 @@ async def test_who_is_alone_follows_what_is_queued_itself_and_tells_nobody(site:
         one.assigning.pushed(each, 1)
     await one.assigning.turn()
     assert (one.held, await site.waiting(ASSIGNED)) == (ids, 0)
+
+
+async def test_who_is_alone_follows_what_is_pushed_and_still_open(site: Site, clock: ManualClock) -> None:
+    """No execution of a healthy coordinator is an orphan, however long it runs."""
+    one = site.node("one")
+    ids = await site.sent(2)
+    for each in ids:
+        one.assigning.pushed(each, 1)
+    await site.end(ids[0])
+    for _ in range(2):
+        await one.assigning.turn()
+        await one.competing.turn()
+        clock.move(OWN_AFTER)
+    await one.competing.turn()
+    assert (one.held, await one.owns(), await site.waiting(ASSIGNED)) == ([ids[1]], [ids[1]], 0)
+    assert await site.db.read(unowned, 10) == []
 
 
 async def test_what_is_pushed_is_assigned_later_if_it_is_still_open(site: Site, clock: ManualClock) -> None:

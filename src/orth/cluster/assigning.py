@@ -2,8 +2,7 @@
 
 What waits in a queue is assigned at once, for its executor will speak on channels that somebody must follow. What was
 pushed is assigned a moment later (``cluster.own_after``) and only if it is still open: most executions are over by
-then, and have cost nobody a message or a row. A coordinator that is alone has nobody to tell; it follows what is queued
-itself, and the orphan check finds what is pushed and long.
+then, and have cost nobody a message or a row. A coordinator that is alone has nobody to tell and follows them itself.
 """
 
 from collections import deque
@@ -49,7 +48,7 @@ class Assigning(Loop):
 
     def pushed(self, execution_id: int, job_id: int) -> None:
         """An executor has taken this one."""
-        if self._at.channels is not None and self._at.peers.others():
+        if self.stays or self._at.peers.others():
             self._pushed.append(_Pushed(self.clock.monotonic(), Assignment(execution_id, job_id)))
             if not self._at.own_after:
                 self.wake()
@@ -89,9 +88,13 @@ class Assigning(Loop):
                 some.append(one)
         if not self._pushed:
             self._ended.clear()
-        if some and self._at.peers.others():
+        if some:
             still = await self._at.db.read(open_among, [one.execution_id for one in some])
-            await self._send([one for one in some if one.execution_id in still])
+            wanted = [one for one in some if one.execution_id in still]
+            if self._at.channels is not None and self._at.peers.others():
+                await self._send(wanted)
+            elif self.stays:
+                self._follow(wanted)
         return len(some) == _BATCH
 
     async def _send(self, assignments: Sequence[Assignment]) -> None:
