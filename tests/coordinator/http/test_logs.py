@@ -12,6 +12,8 @@ import pytest
 from orth.coordinator.logs import expressions, searching
 from orth.coordinator.logs.blocks import packed
 from orth.coordinator.logs.pages import Lines
+from orth.store.dispatching import Assignment, assign_executions
+from orth.store.executions import Ending, end_executions
 from orth.store.log_archives import ArchivedLog, keep_archive
 from tests.coordinator.http.live import ACCESS_TOKEN, LOG_PATIENCE, Caller, Site
 from tests.coordinator.http.scrolls import EXECUTIONS, Scroll, end, serving, taken_by, written
@@ -70,6 +72,18 @@ def test_the_note_of_an_executor_without_the_log_comes_with_the_end(site: Site, 
         shown = admin.get(f"{EXECUTIONS}/{execution_id}/log").json
     assert waiting == {"from_line": 1, "to_line": 0, "content": "", "end": False}
     assert shown == {"from_line": 1, "to_line": 0, "content": "it was cleaned up", "end": True}
+
+
+@pytest.mark.parametrize("ours", [True, False], ids=["ours", "another make"])
+def test_the_log_of_a_refused_execution_says_why_it_was_refused(site: Site, admin: Caller, ours: bool) -> None:
+    with Peer(answering(lines(1, 0, "readLog fail, logFile not exists", end=True))) as peer:
+        execution_id = site.execution(site.job())
+        sent = Assignment(execution_id, peer.address, "process-1" if ours else None, "routed")
+        site.tx(assign_executions, [sent], 1, site.clock.now())
+        refused = Ending(execution_id=execution_id, trigger_code=500, trigger_msg="It refused: no handler.")
+        site.tx(end_executions, [refused], site.clock.now())
+        shown = admin.get(f"{EXECUTIONS}/{execution_id}/log").json
+    assert shown == {"from_line": 1, "to_line": 0, "content": "It refused: no handler.", "end": True}
 
 
 def test_an_execution_nobody_was_sent_has_no_lines_yet(site: Site, admin: Caller) -> None:

@@ -22,7 +22,7 @@ from orth.coordinator.logs.archives import Archives
 from orth.coordinator.logs.boxes import LogBoxes
 from orth.coordinator.logs.pages import Lines, fits, lines_of, no_lines
 from orth.coordinator.roster import Roster
-from orth.domain.executions import TAKEN_PHASES, Execution
+from orth.domain.executions import TAKEN_PHASES, Execution, Status
 from orth.domain.jobs import GroupDialect
 from orth.domain.nodes import ExecutorEntry, normal_address
 from orth.errors import InvalidMessage, NotFound, Unavailable
@@ -321,7 +321,9 @@ def _read(source: Source, got: LogPage, from_line: int) -> Page:
     if got.to_line < from_line or not (got.content or source.ours):
         # One of another make claims an empty line where there is nothing new; its real ones end with a line break.
         # The note comes with the end only: before, it would come again and again.
-        return Page(no_lines(from_line), ended, got.content if ended else "", closed=closed)
+        # Of what it did not take an executor only knows that it has no such log; why is in the database.
+        note = (one.trigger_msg or "") if one.status is Status.TRIGGER_FAILED else got.content
+        return Page(no_lines(from_line), ended, note if ended else "", closed=closed)
     if not fits(from_line, got.to_line, got.content):
         address = one.executor_address or ""
         raise Unavailable.of("not_so_many_lines", address=address, first=from_line, last=got.to_line)
