@@ -1,6 +1,7 @@
 from pathlib import Path
 
 from orth.clock import SystemClock
+from orth.cluster.alone import AliveLocks
 from orth.doctor import Case, State
 from orth.doctor.databases import look_at_store
 from orth.store.migrating import known_versions, upgrade
@@ -34,6 +35,20 @@ def test_a_file_that_is_no_database(tmp_path: Path) -> None:
     (tmp_path / "orth.db").write_text("not a database, but long enough to be asked for one" * 50)
     verdict = only(look_at_store(looking_at(f"sqlite:///{tmp_path}/orth.db"), ""), State.BAD)
     assert "not a database" in verdict.what
+
+
+def test_a_sqlite_file_that_several_coordinators_share(sqlite_url: str) -> None:
+    upgrade(sqlite_url)
+    database = Path(sqlite_url.removeprefix("sqlite:///"))
+    nodes = [AliveLocks(database), AliveLocks(database)]
+    nodes[0].hold("node-1")
+    only(look_at_store(looking_at(sqlite_url), ""), State.OK)
+    nodes[1].hold("node-2")
+    verdict = only(look_at_store(looking_at(sqlite_url), ""), State.WARN)
+    assert "2 coordinators share the SQLite file" in verdict.what
+    for node in nodes:
+        node.release()
+    only(look_at_store(looking_at(sqlite_url), ""), State.OK)
 
 
 def test_a_slow_store(sqlite_url: str) -> None:

@@ -44,6 +44,11 @@ class AliveLocks:
         held = self._database.parent.glob(f"{glob.escape(self._database.name)}.*.alive")
         return any(not _is_free(file) for file in held if file != mine)
 
+    def count_live(self) -> int:
+        """How many coordinators live on this database."""
+        held = self._database.parent.glob(f"{glob.escape(self._database.name)}.*.alive")
+        return sum(not _is_free(file) for file in held)
+
     def release(self) -> None:
         if self._mine is not None:
             os.close(self._mine[1])

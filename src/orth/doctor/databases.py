@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from orth.cluster.alone import AliveLocks
 from orth.doctor.case import Case
 from orth.doctor.verdicts import Verdict, bad, ok, warn
 from orth.errors import OrthError
@@ -32,8 +33,19 @@ def look_at_store(case: Case, _subject: str) -> list[Verdict]:
         said = f"{facts.kind} takes {facts.seconds * 1000:.0f} ms for the smallest question"
         slow = bad if facts.seconds >= _VERY_SLOW else warn
         verdicts.append(slow(f"{said}: everything waits for it.", "Look at its load, and at the network between."))
+    if url.startswith(_SQLITE):
+        verdicts += _of_sharing(url)
     answers = f"{facts.kind} {facts.version} answers within {facts.seconds * 1000:.1f} ms"
     return verdicts or [ok(f"{answers} and has the schema {facts.schema}.")]
+
+
+def _of_sharing(url: str) -> list[Verdict]:
+    """SQLite has one writer at a time, and a process that stands still keeps the lock."""
+    count = AliveLocks(Path(url.removeprefix(_SQLITE).partition("?")[0])).count_live()
+    if count < 2:
+        return []
+    said = f"{count} coordinators share the SQLite file. If one of them freezes while it writes, no other can lead"
+    return [warn(f"{said} or write until it moves again.", "Use PostgreSQL or MariaDB for several coordinators.")]
 
 
 def _of_schema(schema: str | None, needed: str, *, newer: bool) -> Verdict:
