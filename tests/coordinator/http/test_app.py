@@ -88,7 +88,7 @@ def test_what_is_open_is_these_routes_and_no_more(site: Site, stranger: Caller) 
     unguarded = {
         (method, path)
         for method, path in every_route(site.app.routes)
-        if stranger.call(method, filled(path, 1)).status != 401
+        if not stranger.call(method, filled(path, 1)).is_unauthenticated
     }
     assert unguarded == OPEN | OPEN_ON_LOOPBACK
 

@@ -31,7 +31,7 @@ def beat(caller: Caller, number: int, app_name: str = "demo", path: str = "/api/
 
 def test_a_stolen_token_invents_no_more_addresses_than_an_app_may_have(crowded: Site) -> None:
     body = {"kind": "executor", "name": "stolen", "app_names": ["demo"]}
-    thief = Caller(crowded.url, {"XXL-JOB-ACCESS-TOKEN": crowded.admin().post("/api/v1/tokens", body).json["token"]})
+    thief = Caller(crowded.url, {"ORTH-ACCESS-TOKEN": crowded.admin().post("/api/v1/tokens", body).json["token"]})
     answers = [beat(thief, number) for number in range(1, 31)]
     assert [one.status for one in answers] == [200] * 3 + [429] * 27
     refused = answers[3]

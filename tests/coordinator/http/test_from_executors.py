@@ -116,6 +116,24 @@ def test_the_content_type_of_an_executor_is_not_looked_at(site: Site, executor: 
     executor.call("POST", "/api/callback", [], headers={"Content-Type": kind}).envelope()
 
 
+@pytest.mark.parametrize("prefix", ["/api", "/xxl-job-admin/api", "/orth-admin/api"])
+def test_third_party_executors_read_why_they_are_refused(site: Site, prefix: str) -> None:
+    """They read the envelope of HTTP 200 only; our own, whose signer needs the status, get it."""
+    before = without_audit(site)
+    for name in ("registry", "registryRemove", "callback", "triggerJob"):
+        for headers in ({}, {"XXL-JOB-ACCESS-TOKEN": "wrong"}, {"XXL-RPC-ACCESS-TOKEN": "wrong"}):
+            told = Caller(site.url, headers).post(f"{prefix}/{name}", body_of(name))
+            assert (told.status, told.json["code"]) == (200, 500)
+            assert "access token" in told.json["msg"]
+        for headers in ({"ORTH-ACCESS-TOKEN": "wrong"}, {"Authorization": "Bearer wrong"}):
+            assert Caller(site.url, headers).post(f"{prefix}/{name}", body_of(name)).status == 401
+    client = Caller(site.url, {"XXL-JOB-ACCESS-TOKEN": ACCESS_TOKEN})
+    unreadable = client.call("POST", f"{prefix}/registry", raw=b"{")
+    assert (unreadable.status, unreadable.json["code"]) == (200, 500)
+    assert site.stranger().post("/api/begun", {}).status == 401, "only ours call this"
+    assert without_audit(site) == before
+
+
 def test_a_token_is_checked_before_a_body_is_read(stranger: Caller) -> None:
     stranger.call("POST", "/api/callback", raw=b"[" * 100_000).envelope(401)
 

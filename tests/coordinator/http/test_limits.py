@@ -120,7 +120,7 @@ def test_very_many_results_at_once_are_taken_from_who_shows_its_token(site: Site
     executor.call("POST", "/xxl-job-admin/api/callback", raw=body).envelope()
     assert site.admin().get(f"/api/v1/executions/{one}").json["handle_msg"] == "done"
     with socket.create_connection(("127.0.0.1", site.port), timeout=DEADLINE) as sock:
-        sock.sendall(head("/api/callback", "XXL-JOB-ACCESS-TOKEN: of-nobody", f"Content-Length: {len(body)}"))
+        sock.sendall(head("/api/callback", "ORTH-ACCESS-TOKEN: of-nobody", f"Content-Length: {len(body)}"))
         assert sock.recv(65_536).startswith(b"HTTP/1.1 401 ")  # before a byte of the body was sent
 
 

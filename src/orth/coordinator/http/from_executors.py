@@ -3,12 +3,13 @@ channels, tell what they run, and ask whether offers stand. What xxl-job 3.5 let
 whoever has the token of one executor could run anything on all others.
 
 Plain Starlette routes: these are hot, and their bodies are read by ``orth.wire``. Whatever happens, the answer is the
-envelope executors know. A result that was understood is always answered 200, also when nothing came of it: some
-executors turn any other answer into a second, failed report. What became of each result is told to ours alone: the
+envelope executors know, and third-party executors get their refusals with HTTP status 200, for they read no other. A
+result that was understood is always answered 200, also when nothing came of it: some executors turn any other answer
+into a second, failed report. What became of each result is told to ours alone: the
 others expect a text in the place of the payload.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
 from starlette.datastructures import Headers
@@ -35,7 +36,15 @@ from orth.domain.audit import Deed
 from orth.domain.executions import FAILURE, SUCCESS
 from orth.errors import Forbidden, Invalid, OrthError, StoreUnavailable, TooBusy, TooLarge, Unauthenticated
 from orth.wire.beginnings import BEGUN_PATH, read_begun
-from orth.wire.dialects import PREFIXES, generation_of, read_callback, read_registry, reads_verdicts, verdicts_payload
+from orth.wire.dialects import (
+    PREFIXES,
+    generation_of,
+    is_foreign,
+    read_callback,
+    read_registry,
+    reads_verdicts,
+    verdicts_payload,
+)
 from orth.wire.messages import Extension, RegistryRequest, Reply
 from orth.wire.open_offers import OPEN_OFFERS_PATH, read_open_offers_question
 from orth.wire.signatures import RECEIVER_HEADER, BadSignature
@@ -200,7 +209,10 @@ def _endpoint(answer: Answering) -> Callable[[Request], Awaitable[Response]]:
         except OrthError as error:
             await _tell(tools, request, call, error)
             message = f"{told(error)} {error.hint}" if error.hint else told(error)
-            refused = _of_ours(envelope(Reply(code=FAILURE, msg=message), error.status), tools)
+            refused = _of_ours(
+                envelope(Reply(code=FAILURE, msg=message), status_for(request.url.path, request.headers, error.status)),
+                tools,
+            )
             refused.headers.update(error.headers if isinstance(error, BadSignature) else {})
             if isinstance(error, TooBusy):
                 refused.headers["Retry-After"] = str(error.retry_after)
@@ -208,10 +220,22 @@ def _endpoint(answer: Answering) -> Callable[[Request], Awaitable[Response]]:
         except Exception as bug:
             tell_refusal(tools, request.url.path, bug)
             said = Reply(code=FAILURE, msg=reported(request.method, request.url.path, bug).message)
-            return _of_ours(envelope(said, 500), tools)
+            return _of_ours(envelope(said, status_for(request.url.path, request.headers, 500)), tools)
         return _of_ours(envelope(Reply(code=SUCCESS, payload=payload)), tools)
 
     return endpoint
+
+
+_UNREAD = frozenset({408, 413, 431})
+"""Refusals of requests that were not read to their end: a proxy between may give them, too."""
+
+
+def status_for(path: str, headers: Mapping[str, str], status: int) -> int:
+    """The HTTP status of a refusal. Third-party executors read the envelope of 200 only: with any other status their
+    logs say the number, and never what is wrong.
+    """
+    called_by_all = path.rpartition("/")[2] in _CALLS
+    return 200 if called_by_all and is_foreign(headers) and status not in _UNREAD else status
 
 
 def _of_ours(answer: Response, tools: Tools) -> Response:

@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from orth.coordinator.http.callers import charge, find_caller
 from orth.coordinator.http.client_addresses import client_address
-from orth.coordinator.http.from_executors import envelope, is_executor_call, tell_refusal
+from orth.coordinator.http.from_executors import envelope, is_executor_call, status_for, tell_refusal
 from orth.coordinator.http.problems import problem_of
 from orth.coordinator.http.refused_callers import tell_refused
 from orth.coordinator.http.signed_paths import signed_path
@@ -82,7 +82,7 @@ class BodyLimit:
         except OrthError as error:
             if from_executor:
                 tell_refusal(scope["app"].state.tools, scope["path"], error)
-            await _refusal(error, from_executor)(scope, receive, send)
+            await _refusal(error, scope if from_executor else None)(scope, receive, send)
             return
         await self._app(scope, _replay(body, receive), send)
 
@@ -138,10 +138,11 @@ def _route_of(scope: Scope) -> BaseRoute | None:
     return next((one for one in routes if one.matches(scope)[0] is Match.FULL), None)
 
 
-def _refusal(error: OrthError, from_executor: bool) -> Response:
-    if not from_executor:
+def _refusal(error: OrthError, executor_call: Scope | None) -> Response:
+    if executor_call is None:
         return problem_of(error)
-    refused = envelope(Reply.failure(str(error)), error.status)
+    status = status_for(executor_call["path"], Headers(scope=executor_call), error.status)
+    refused = envelope(Reply.failure(str(error)), status)
     refused.headers.update(error.headers if isinstance(error, BadSignature) else {})
     return refused
 
