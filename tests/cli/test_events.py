@@ -55,6 +55,20 @@ def test_the_newest_events(run: Run, site: ServedSite) -> None:
     assert [json.loads(one)["data"]["name"] for one in wanted] == ["agent-1", "agent-2"]
 
 
+def test_a_type_is_found_behind_any_number_of_others(run: Run, site: ServedSite) -> None:
+    events = Events(run, site)
+    first = registered(site, "agent-1")
+    for number in range(15):
+        status = ("Idle", "Busy")[number % 2]
+        assert site.executor().post(f"/api/agents/{first}/status", {"status": status}).status == 200
+    (found,) = events("-n", "3", "--type", "agent_registered", "-o", "jsonl").splitlines()
+    assert json.loads(found)["data"]["name"] == "agent-1"
+    newest = events("-n", "2", "--type", "agent_status_changed", "-o", "jsonl").splitlines()
+    assert [json.loads(one)["data"]["status"] for one in newest] == ["Busy", "Idle"]
+    assert events("--type", "orchestrator_registered") == ""
+    assert events("-n", "0", "--type", "agent_registered") == ""
+
+
 def test_what_is_wrong_is_told(run: Run, site: ServedSite, free_port: int) -> None:
     assert run("events", "--type", "weather").exit_code == 2
     nobody = run("events", ORTH_SERVER=f"http://127.0.0.1:{free_port}", ORTH_TOKEN="x")

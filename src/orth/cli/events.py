@@ -33,6 +33,7 @@ _COLOURS = {
 }
 _WIDTH = max(map(len, TYPES))
 _SHOWN_ID = 8
+_LONGER = 10
 
 
 @click.command()
@@ -60,18 +61,55 @@ def events(api: ApiChoice, following: bool, newest: int, types: tuple[str, ...],
     """Show what happens to coordinators and executors."""
     with api.client() as client:
         try:
-            for message in _told(_Feed(client), following, newest):
-                if not types or message.type in types:
-                    _show(message, output)
+            feed = _Feed(client)
+            for message in _of_types(feed, following, newest, types) if types else _told(feed, following, newest):
+                _show(message, output)
         except KeyboardInterrupt:
             sys.exit(0)
 
 
-def _told(feed: "_Feed", following: bool, newest: int) -> "Iterator[LiveMessage]":
-    """The newest events, then, if wanted, those that come."""
+def _of_types(feed: "_Feed", following: bool, newest: int, types: tuple[str, ...]) -> "Iterator[LiveMessage]":
+    """The newest events of these types, however many others came after them; then, if wanted, those that come."""
+    head = feed.head()
+    yield from _newest_of(feed, head, newest, types)
+    if following:
+        yield from (message for message in _told(feed, True, 0, head) if message.type in types)
+
+
+def _newest_of(feed: "_Feed", head: int, newest: int, types: tuple[str, ...]) -> "list[LiveMessage]":
+    """Looked for in longer and longer spans, up to all that is kept."""
+    found: list[LiveMessage] = []
+    begin, span = head, newest
+    while begin > 0 and len(found) < newest:
+        begin = max(0, head - span)
+        listed = _span(feed, begin, head)
+        if listed is None:
+            break
+        found = [message for message in listed if message.type in types]
+        span *= _LONGER
+    return found[-newest:] if newest else []
+
+
+def _span(feed: "_Feed", begin: int, head: int) -> "list[LiveMessage] | None":
+    """All events after ``begin`` up to ``head``; None if some of them are no longer kept."""
     from orth.wire.live_calls import SNAPSHOT, follow
 
-    head = feed.head()
+    found: list[LiveMessage] = []
+    for message in follow(feed.open, begin, pause=feed.pause, broke=_end):
+        if message.type == SNAPSHOT:
+            return None
+        if message.seq <= head:
+            found.append(message)
+        if message.seq >= head:
+            break
+    return found
+
+
+def _told(feed: "_Feed", following: bool, newest: int, since: int | None = None) -> "Iterator[LiveMessage]":
+    """The newest events, then, if wanted, those that come. ``since`` is the number of the newest, where it is known."""
+    from orth.wire.live_calls import SNAPSHOT, follow
+
+    head = feed.head() if since is None else since
     begin = max(0, head - newest)
     if begin == head and not following:
         return
