@@ -4,6 +4,8 @@ Real processes and sockets. An executor that drains, or that cannot reach a coor
 logs can be read, they can be killed, and no retry runs beside them.
 """
 
+import fcntl
+import shutil
 import signal
 import time
 from collections import Counter
@@ -96,3 +98,30 @@ def test_an_executor_whose_beats_are_lost_is_still_asked_read_and_told(tmp_path:
         there.outwards.mend()
         assert ended(api, kept)["status"] == "success"
         assert Counter(one.execution_id for one in noted(tmp_path)) == Counter([kept, killed]), "no second run"
+
+
+def test_an_executor_that_cannot_record_results_costs_no_fire(tmp_path: Path) -> None:
+    """Its folder is another process's: what it is sent goes to the other executor, and every coordinator avoids it."""
+    files = {"NOTES": str(tmp_path / "notes"), "GO_ON": str(tmp_path / "go-on")}
+    with Site(tmp_path, **files, **IMPATIENT) as site:
+        site.coordinator()
+        low, high = sorted((free_port(), free_port()))
+        site.executor(JOBS, "executor-1", port=low)
+        site.executor(JOBS, "executor-2", port=high)
+        first, second = f"http://127.0.0.1:{low}", f"http://127.0.0.1:{high}"
+        api = site.api()
+        eventually(lambda: len(executors(api)) == 2, what="the registrations")
+        note = job(api, "note", executor_route_strategy="FIRST")
+        chosen = ended(api, trigger(api, note))["executor_address"]
+        folder = tmp_path / ("executor-1" if chosen == first else "executor-2")
+        shutil.rmtree(folder / "outbox")
+        (folder / "outbox").mkdir()
+        with (folder / "outbox/lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            ends = [ended(api, trigger(api, note)) for _ in range(8)]
+            assert {one["status"] for one in ends} == {"success"}
+            eventually(lambda: executors(api)[chosen]["unavailable"] == "cannot_record", what="the word")
+            ends = [ended(api, trigger(api, note)) for _ in range(4)]
+            assert {one["executor_address"] for one in ends} == {first, second} - {chosen}
+        eventually(lambda: executors(api)[chosen]["unavailable"] is None, what="the word that it works again")
+        assert ended(api, trigger(api, note))["executor_address"] == chosen
