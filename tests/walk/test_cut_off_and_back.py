@@ -137,7 +137,8 @@ def not_applied(coordinator: Process) -> int:
 def test_what_ends_while_its_executor_is_cut_off_is_stored_once_and_run_nowhere_else(tmp_path: Path) -> None:
     with cut_off_executor(tmp_path) as there:
         api = there.site.api()
-        jobs = [job(api, "hold", executor_route_strategy=route) for route in ("FIRST", "FAILOVER")]
+        routes = ("FIRST", "FAILOVER")
+        jobs = [job(api, "hold", executor_route_strategy=route, overlap="executor") for route in routes]
         mine = {trigger(api, job_id) for job_id in jobs}
         eventually(lambda: {one.execution_id for one in noted(tmp_path)} == mine, what="both starts")
         there.site.executor(JOBS, "executor-2")

@@ -52,7 +52,8 @@ def test_a_stopping_executor_answers_until_it_is_empty(tmp_path: Path) -> None:
         stopping, address = site.executor(JOBS, "executor-1", port=port), f"http://127.0.0.1:{port}"
         api = site.api()
         eventually(lambda: address in executors(api), what="the registration")
-        kept = trigger(api, job(api, "hold", executor_route_strategy="FIRST", **RETRIED))
+        kept_job = job(api, "hold", executor_route_strategy="FIRST", **RETRIED)
+        kept = trigger(api, kept_job)
         killed = trigger(api, job(api, "hold", executor_route_strategy="FIRST"))
         eventually(lambda: len(noted(tmp_path)) == 2, what="both starts")
         stopping.popen.send_signal(signal.SIGTERM)
@@ -62,8 +63,10 @@ def test_a_stopping_executor_answers_until_it_is_empty(tmp_path: Path) -> None:
         eventually(lambda: len(executors(api)) == 2, what="the other executor")
         told = api.call("POST", f"/api/v1/executions/{killed}/kill", {})
         assert told["told"] is True, told
+        following = trigger(api, kept_job)
 
         def still_known() -> None:
+            assert execution(api, following)["status"] == "init", "it waits for the one before it"
             assert stopping.alive()
             assert execution(api, kept)["status"] == "pending"
             assert "hold" in read_log(api, kept)
@@ -71,9 +74,12 @@ def test_a_stopping_executor_answers_until_it_is_empty(tmp_path: Path) -> None:
         during(LOST_AFTER + 6, still_known)
         (tmp_path / "go-on").touch()
         assert ended(api, kept)["status"] == "success"
+        followed = ended(api, following)
+        assert (followed["status"], followed["executor_address"] != address) == ("success", True)
         assert stopping.popen.wait(15) == 0
         eventually(lambda: address not in executors(api), what="the good-bye")
-        assert Counter(one.execution_id for one in noted(tmp_path)) == Counter([kept, killed]), "no second run"
+        begun = Counter(one.execution_id for one in noted(tmp_path))
+        assert begun == Counter([kept, killed, following]), "no second run"
 
 
 def test_an_executor_whose_beats_are_lost_is_still_asked_read_and_told(tmp_path: Path) -> None:
