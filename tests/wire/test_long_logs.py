@@ -1,6 +1,7 @@
 """The answer for a log, read while it comes: every way of cutting it gives the same as reading it whole."""
 
 import json
+import time
 from collections import deque
 from typing import Any
 
@@ -125,3 +126,22 @@ def test_what_stands_around_the_text_is_bounded(body: str) -> None:
     answer = AnswerText()
     with pytest.raises(InvalidMessage):
         deque(answer.feed(body[at : at + 1000].encode()) for at in range(0, len(body), 1000))
+
+
+@pytest.mark.parametrize("repeated", [b"{},", b'"a":1,', b"[1],", b"1 ,", b'"",'])
+def test_many_small_members_cost_little(repeated: bytes) -> None:
+    """The coordinator reads it in its event loop, and many may be read at once."""
+    answer, began = AnswerText(), time.thread_time()
+    pieces = (b'{"a":[', *[repeated * (131_072 // len(repeated))] * 8)
+    with pytest.raises(InvalidMessage, match="not because of its log"):
+        deque(map(answer.feed, pieces))
+    assert time.thread_time() - began < 0.2
+
+
+def test_a_line_without_end_is_not_read_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(long_logs, "LINE_CHARACTERS", 1_000)
+    monkeypatch.setattr(long_logs, "LEFT_OUT_LIMIT", 4_000)
+    log = LongLog("http://there", 200, 1)
+    log.feed(b'{"code":200,"content":{"logContent":"' + b"x" * 4_900)
+    with pytest.raises(InvalidMessage, match="more than 4000 characters"):
+        log.feed(b"x" * 200)

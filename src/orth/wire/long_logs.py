@@ -22,8 +22,12 @@ from orth.wire.messages import LogPage
 PAGE_CHARACTERS = 1024 * 1024
 LINE_CHARACTERS = 16 * 1024 * 1024
 """Of a longer line the rest is left out."""
+LEFT_OUT_LIMIT = 4 * LINE_CHARACTERS
+"""Characters of a line that are read to be left out. A longer line would be read for as long as it comes."""
 _AROUND_LIMIT = 256 * 1024
 """Characters beside the text of the log."""
+AROUND_TOKENS = 10_000
+"""Names, signs and values beside it. Each takes a step of this program, where a character takes none."""
 _DEPTH_LIMIT = 64
 
 _PAYLOAD_KEYS = ("content", "data")
@@ -74,12 +78,15 @@ class AnswerText:
                     texts.append(text)
             else:
                 at = self._token_at(at)
-            if at == before:
+            if at == before or self._is_large():
                 break
         self._coming = self._coming[at:]
-        if self._around_size + (0 if self._inside else len(self._coming)) > _AROUND_LIMIT:
+        if self._is_large(0 if self._inside else len(self._coming)):
             raise InvalidMessage("The answer is large, and not because of its log.")
         return "".join(texts)
+
+    def _is_large(self, coming: int = 0) -> bool:
+        return self._around_size + coming > _AROUND_LIMIT or len(self._around) > AROUND_TOKENS
 
     @property
     def said(self) -> bytes:
@@ -247,6 +254,8 @@ class LongLog:
     def _lengthen(self, text: str) -> None:
         kept = text[: LINE_CHARACTERS - self._open_size]
         self._left_out += len(text) - len(kept)
+        if self._left_out > LEFT_OUT_LIMIT:
+            raise InvalidMessage(f"A line of the log has more than {LEFT_OUT_LIMIT} characters.")
         if kept:
             self._open.append(kept)
             self._open_size += len(kept)
