@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from graphlib import TopologicalSorter
+from random import Random
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -44,6 +45,14 @@ def test_no_circle_survives_and_every_loss_is_told(edges: dict[int, tuple[int, .
         lost = [child for child in own if child not in kept[number]]
         assert len(notes[number]) == len(lost)
         assert [child for child in own if child in kept[number]] == list(kept[number])
+
+
+@given(graphs, st.randoms(use_true_random=False))
+def test_what_is_lost_does_not_depend_on_the_order_of_rows(edges: dict[int, tuple[int, ...]], chance: Random) -> None:
+    rows = [(number, tuple(chance.sample(own, len(own)))) for number, own in edges.items()]
+    chance.shuffle(rows)
+    kept, other = related(edges)[0], related(dict(rows))[0]
+    assert {number: set(own) for number, own in kept.items()} == {number: set(own) for number, own in other.items()}
 
 
 @given(graphs)

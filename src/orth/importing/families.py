@@ -71,13 +71,15 @@ def other_super_task(
 
 
 def _closing_circles(edges: Mapping[int, Sequence[int]]) -> list[tuple[int, int]]:
-    """The relations without which there is no circle: those that a walk from parents to children finds leading back."""
+    """The relations without which there is no circle: those that a walk from parents to children finds leading back. It
+    goes by the ids, so that the order in which jobs and children were read changes nothing.
+    """
     closing: list[tuple[int, int]] = []
     seen: set[int] = set()
-    for start in edges:
+    for start in sorted(edges):
         if start in seen:
             continue
-        way = [(start, iter(edges[start]))]
+        way = [(start, iter(sorted(edges[start])))]
         passed = {start}
         seen.add(start)
         while way:
@@ -90,7 +92,7 @@ def _closing_circles(edges: Mapping[int, Sequence[int]]) -> list[tuple[int, int]
             elif child not in seen:
                 seen.add(child)
                 passed.add(child)
-                way.append((child, iter(edges.get(child, ()))))
+                way.append((child, iter(sorted(edges.get(child, ())))))
     return closing
 
 

@@ -204,6 +204,16 @@ def test_executors_of_another_make_are_asked_for_nothing_they_do_not_know(site: 
     assert set(scroll.asked[0]) == {"logId", "logDateTime", "logDateTim", "fromLineNum"}
 
 
+def test_the_markup_of_xxl_jobs_own_lines_is_left_out(site: Site, admin: Caller) -> None:
+    start = (
+        "2026-01-30 10:00:00 [x.Job#run]-[<br>----------- xxl-job job execute start -----------<br>----------- Param:1"
+    )
+    with written(site, Scroll(start, "a<br>b", "<br>", ours=False)) as one:
+        lines = admin.get(f"{EXECUTIONS}/{one}/log").json["content"].split("\n")
+    assert lines[0].endswith("[ ----------- xxl-job job execute start ----------- ----------- Param:1")
+    assert lines[1] == "a<br>b", "what the job itself wrote stays"
+
+
 # --- the whole of it
 
 

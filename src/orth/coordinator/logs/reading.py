@@ -10,6 +10,7 @@ What an executor says may be anything. A page whose numbers do not fit its text 
 answer, and nobody is asked for a line beyond the last number a request can have: there the log ends.
 """
 
+import re
 from collections import deque
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
@@ -255,7 +256,7 @@ class LogReading:
             )
             async with aclosing(pages):
                 async for page in pages:
-                    yield page
+                    yield page.model_copy(update={"content": _plain(page.content)})
         except InvalidMessage as error:
             raise Unavailable.of("not_a_log", address=address, said=str(error)) from None
 
@@ -279,6 +280,14 @@ class LogReading:
 
     def _entry(self, source: Source) -> ExecutorEntry | None:
         return self._roster.of_app_at(source.app_name, normal_address(source.execution.executor_address or ""))
+
+
+_MARKUP = re.compile(r"<br>(?=-{5,} )")
+"""What xxl-job writes before its own lines in the log of an execution, for its own page to break them there."""
+
+
+def _plain(content: str) -> str:
+    return _MARKUP.sub(" ", content) if "<br>-" in content else content
 
 
 def _source(connection: Connection, execution_id: int) -> Source:
