@@ -182,7 +182,8 @@ NOT_CALLS: Mapping[str, str] = {
     "orth.coordinator.supervisor": "asks the process that started it, over a socket in the file system",
     "orth.apphost.place": "tries whether somebody listens on a socket in the file system",
     "orth.apphost.first_jobs": "uses the pool of orth.apphost.trust",
-    "orth.coordinator.alarming.apprise_urls": "connects in a library of its own, in threads; see its docstring",
+    "orth.coordinator.alarming.apprise_urls": "starts the process that follows",
+    "orth.coordinator.alarming.apprise_process": "is killed when its time is over: see tests/coordinator/alarming",
 }
 """Modules that name a way to connect, and why no call of theirs is above."""
 

@@ -1,5 +1,9 @@
 """Messages by way of the real apprise library, to a real receiver."""
 
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -9,6 +13,7 @@ from orth.coordinator.alarming.outbound import NotDelivered
 from orth.coordinator.alarming.texts import trial_alarm
 from orth.errors import Invalid
 from tests.receivers import HANG, WebhookReceiver
+from tests.security.endless_servers import ANSWERS, EndlessServer
 
 ALARM = trial_alarm("nightly", 1_769_767_200_000)
 
@@ -38,6 +43,23 @@ async def test_one_receiver_that_refuses_is_told() -> None:
 async def test_one_that_does_not_answer_is_not_waited_for() -> None:
     with WebhookReceiver(HANG) as receiver, pytest.raises(NotDelivered, match="No answer within 1 s"):
         await send_by_apprise([receiver_url(receiver)], ALARM, 1)
+
+
+@pytest.mark.parametrize("answer", ["hints", "one chunk extension", "trailers"])
+async def test_a_receiver_that_answers_without_end_costs_a_process_its_time(answer: str) -> None:
+    with EndlessServer(ANSWERS[answer]).listening() as server:
+        began, used = time.monotonic(), time.thread_time()
+        with suppress(NotDelivered):
+            await send_by_apprise([f"json://127.0.0.1:{server.port}/"], ALARM, 4)
+        assert time.monotonic() - began < 20
+        assert time.thread_time() - used < 1
+    assert [one for one in active_children() if "apprise" in one] == []
+
+
+def active_children() -> list[str]:
+    """The commands of the processes that this one has started and that have not ended."""
+    children = Path(f"/proc/self/task/{threading.get_native_id()}/children").read_text().split()
+    return [Path(f"/proc/{child}/cmdline").read_text() for child in children]
 
 
 @pytest.mark.parametrize("url", ["file:///etc/passwd", "exec://rm", "syslog://", "nonsense://x", "not a url"])

@@ -1,9 +1,14 @@
 """The way out through apprise, which knows many more receivers. An extra, and off unless the settings say otherwise:
-it connects to wherever its URLs say, so ``outbound`` has no say in it.
+it connects to wherever its URLs say, so ``outbound`` has no say in it. It does so in a process of its own
+(``apprise_process``), which is killed when its time is over.
 """
 
 import asyncio
+import json
+import sys
+from contextlib import suppress
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from orth.coordinator.alarming.outbound import NotDelivered
@@ -11,6 +16,7 @@ from orth.coordinator.alarming.texts import Alarm
 from orth.distribution import requirement
 from orth.errors import Invalid, quotable
 
+_PROGRAM = Path(__file__).with_name("apprise_process.py")
 _NEVER = ("dbus", "exec", "file", "gnome", "kde", "macosx", "qt", "syslog", "windows")
 """Schemes that act on this machine instead of telling somebody."""
 
@@ -36,15 +42,25 @@ def check_urls(urls: list[str], *, allowed: bool) -> None:
 
 async def send_by_apprise(urls: list[str], alarm: Alarm, patience: float) -> str:
     """Send one to all of ``urls``."""
-    library = apprise_library()
-    to_all = library.Apprise()
-    for url in urls:
-        to_all.add(url)
+    apprise_library()
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-I",
+        str(_PROGRAM),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    asked = {"urls": urls, "title": alarm.title, "body": alarm.text}
     try:
         async with asyncio.timeout(patience):
-            sent = await to_all.async_notify(body=alarm.text, title=alarm.title)
+            await process.communicate(json.dumps(asked).encode())
     except TimeoutError as error:
         raise NotDelivered.of("no_answer_within", seconds=f"{patience:g}") from error
-    if not sent:
+    finally:
+        with suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()
+    if process.returncode != 0:
         raise NotDelivered.of("apprise_failed")
     return f"delivered to {len(urls)}"
