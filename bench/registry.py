@@ -20,7 +20,6 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from hashlib import sha256
 from pathlib import Path
 
 from _site import TOKEN, Site, wait_for
@@ -71,7 +70,6 @@ class Population:
 def request(path: str, address: str) -> bytes:
     said = {"incarnation": f"at {address}", "version": "1", "extensions": EXTENSIONS, "handlers": HANDLERS}
     said["load"] = {"running": 1, "queued": 0}
-    said["workKey"] = sha256(address.encode()).hexdigest()
     body = json.dumps({"registryKey": APP, "registryValue": address, "orth": said}).encode()
     head = f"POST {path} HTTP/1.1\r\nHost: bench\r\nORTH-ACCESS-TOKEN: {TOKEN}\r\nContent-Length: {len(body)}\r\n\r\n"
     return head.encode() + body

@@ -24,6 +24,7 @@ from orth.coordinator.contests import REMEMBERED
 from orth.coordinator.sealing import Sealing
 from orth.coordinator.work_keys import WorkKeys
 from orth.domain.nodes import ExecutorEntry
+from orth.executor.own_key import FILE
 from orth.store.database import open_database
 from orth.store.executor_entries import list_executors
 from orth.testing.stores import prepare_store
@@ -243,7 +244,7 @@ class AttackedSite:
         entry = self._entry()
         work_key = WorkKeys(Sealing(bytes.fromhex(MASTER_KEY))).opened(entry)
         assert work_key is not None
-        return work_key_of(self.executor_token, work_key)
+        return work_key_of((self.work / "data" / FILE).read_text().strip(), work_key)
 
     def execution(self, job: str) -> int:
         (found,) = self.desk.call("POST", f"/api/v1/jobs/{self.jobs[job]}/trigger")["execution_ids"]

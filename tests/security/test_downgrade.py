@@ -5,7 +5,7 @@ which coordinators say that they read signatures, and hopes that the executor sh
 """
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -29,12 +29,23 @@ def note() -> None: ...
 """
 
 
+Change = Callable[[str, bytes], bytes]
+
+
+def _unchanged(_path: str, body: bytes) -> bytes:
+    return body
+
+
 class Interceptor:
     """Passes requests on to a coordinator and keeps what it reads. While it attacks, it answers itself."""
 
-    def __init__(self, coordinator: str) -> None:
+    def __init__(
+        self, coordinator: str, change_request: Change = _unchanged, change_answer: Change = _unchanged
+    ) -> None:
+        """It may also change what passes, by path and body."""
         self.attacks = True
         self.read: list[bytes] = []
+        self.requests: list[tuple[str, dict[str, str], bytes]] = []
         self.refused = self.passed = 0
         interceptor, pool = self, urllib3.PoolManager(retries=False, timeout=10)
 
@@ -44,14 +55,19 @@ class Interceptor:
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["Content-Length"] or 0))
                 interceptor.read.append(bytes(self.headers) + body)
+                interceptor.requests.append((self.path, dict(self.headers.items()), body))
                 if interceptor.attacks:
                     interceptor.refused += 1
                     status, headers, said = 401, {}, b'{"code":401,"msg":"Who are you?"}'
                 else:
                     named = {name: value for name, value in self.headers.items() if name.lower() != "host"}
-                    answer = pool.request("POST", coordinator + self.path, body=body, headers=named)
+                    passed = change_request(self.path, body)
+                    named = {name: value for name, value in named.items() if name.lower() != "content-length"}
+                    answer = pool.request("POST", coordinator + self.path, body=passed, headers=named)
+                    interceptor.read.append(answer.data)
                     interceptor.passed += answer.status == 200
-                    status, headers, said = answer.status, dict(answer.headers), answer.data
+                    said = change_answer(self.path, answer.data)
+                    status, headers = answer.status, dict(answer.headers)
                 self.send_response_only(status)
                 for name, value in headers.items():
                     if name.lower() not in ("content-length", "connection", "transfer-encoding"):

@@ -7,6 +7,7 @@ import click
 
 from orth.cli.api_client import ApiChoice, ApiClient, api_options
 from orth.cli.output import output_option, show_list, show_one
+from orth.domain.enrolments import Admission
 from orth.domain.jobs import GroupDialect
 from orth.errors import Invalid, NotFound
 
@@ -23,6 +24,11 @@ _OPTIONS = (
         "--dialect", type=click.Choice([one.value for one in GroupDialect]), help="Protocol of its executors."
     ),
     click.option("--scripts/--no-scripts", "scripts", default=None, help="Allow code of jobs on its executors."),
+    click.option(
+        "--admission",
+        type=click.Choice([one.value for one in Admission]),
+        help="Who may be its executor: anyone with a token of the group (open), or admitted executors only (known).",
+    ),
 )
 
 
@@ -137,9 +143,15 @@ def delete(api: ApiChoice, group_: str) -> None:
 
 
 def _changed(
-    body: dict[str, Any], *, title: str | None, addresses: tuple[str, ...], dialect: str | None, scripts: bool | None
+    body: dict[str, Any],
+    *,
+    title: str | None,
+    addresses: tuple[str, ...],
+    dialect: str | None,
+    scripts: bool | None,
+    admission: str | None,
 ) -> dict[str, Any]:
-    given = {"title": title, "dialect": dialect, "scripts_allowed": scripts}
+    given = {"title": title, "dialect": dialect, "scripts_allowed": scripts, "admission": admission}
     manual = {"address_type": 1, "address_list": list(addresses)} if addresses else {}
     return {**body, **{name: value for name, value in given.items() if value is not None}, **manual}
 
@@ -164,6 +176,7 @@ def _described(one: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "Addresses", f"{'manual' if one['address_type'] else 'registered'}: {_addresses(one)}"
     yield "Dialect", one["dialect"]
     yield "Scripts", "allowed" if one["scripts_allowed"] else "not allowed"
+    yield "Admission", one["admission"]
     if one.get("unreadable"):
         yield "Unreadable", one["unreadable"]
 

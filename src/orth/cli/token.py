@@ -55,6 +55,7 @@ def list_(api: ApiChoice, also_over: bool, output: str) -> None:
     metavar="NETWORK",
     help="With --executor: accept the token only from this network, such as 10.20.0.0/16; repeatable.",
 )
+@click.option("--once", is_flag=True, help="With --executor: admit one executor, then expire.")
 @click.option("--days", type=click.IntRange(1), help="How long it is good.  [default: 90; executors: until revoked]")
 @output_option
 @api_options
@@ -65,6 +66,7 @@ def create(
     in_groups: Sequence[str],
     app_names: Sequence[str],
     networks: Sequence[str],
+    once: bool,
     days: int | None,
     output: str,
 ) -> None:
@@ -75,6 +77,8 @@ def create(
             body |= {"kind": "executor", "app_names": list(app_names)}
         if networks:
             body["networks"] = list(networks)
+        if once:
+            body["once"] = True
         if in_groups:
             body["group_roles"] = dict(_grant(client, text) for text in in_groups)
         show_one(client.call("POST", _TOKENS, body=body), output, _lines)
@@ -114,6 +118,8 @@ def _lines(one: dict[str, Any]) -> Iterator[tuple[str, str]]:
 def _may(one: dict[str, Any]) -> str:
     if one["kind"] == "executor":
         networks = one.get("networks")
+        if one.get("once"):
+            return "admit one executor of " + ", ".join(one["app_names"])
         return "be an executor of " + ", ".join(one["app_names"]) + (f" from {', '.join(networks)}" if networks else "")
     roles = [f"group {group}: {role}" for group, role in one["group_roles"].items()]
     return ", ".join([f"{one['role']} everywhere"] * (one["role"] is not None) + roles)

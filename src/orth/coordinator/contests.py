@@ -47,6 +47,18 @@ def is_free(holding: Holding, silence: float, dead_after: float) -> bool:
     return holding is Holding.NO or (holding is Holding.UNKNOWN and silence >= dead_after)
 
 
+class ExecutorKeyInUse(AddressHeld):
+    """A beat with the key of an executor that lives at another address: somebody copied its data directory."""
+
+    def __init__(self, app_name: str, address: str, elsewhere: str) -> None:
+        super().__init__(app_name, address, "beat")
+        self.message = f"The key of this executor is in use at {elsewhere}."
+        self.hint = (
+            "Executors do not share a data directory, nor a copy of one. If this is a copy, remove the file "
+            "executor-key from it and restart this executor."
+        )
+
+
 class Contests:
     """Finds out who is at an address. For one event loop."""
 
@@ -58,6 +70,10 @@ class Contests:
         self._dead_after = dead_after
         self._asked: dict[tuple[str, str, str], tuple[asyncio.Task[Holding], float]] = {}
         """The last question about each process, and when it was asked."""
+
+    async def answers(self, holder: ExecutorEntry) -> bool:
+        """Whether the process that is registered at an address surely is there."""
+        return await self._holding(holder) is Holding.YES
 
     async def has_left(self, holder: ExecutorEntry) -> bool:
         """Whether the process that is registered at an address is there no more, as far as anybody can know."""

@@ -15,6 +15,7 @@ from orth.coordinator.references import check_addresses, check_not_referred, che
 from orth.coordinator.triggering import Request, open_requested, opened_before
 from orth.coordinator.withdrawing import withdraw
 from orth.domain import reasons
+from orth.domain.enrolments import Admission
 from orth.domain.jobs import GlueType, Group, Job, ScheduleType
 from orth.domain.schedules import Schedule, parse_schedule
 from orth.errors import Conflict, Invalid, NotFound, OrthError
@@ -22,6 +23,7 @@ from orth.store.ahead import decided_after
 from orth.store.announced import offered_handlers
 from orth.store.calendars import calendars_by_id
 from orth.store.database import Connection
+from orth.store.enrolments import remove_unknown
 from orth.store.fires import NO_TERM, record_fires
 from orth.store.glue_versions import forget_glue_versions, leave_group
 from orth.store.groups import create_group, get_group, set_group
@@ -42,6 +44,8 @@ def edit_group(connection: Connection, group: Group, now: int) -> None:
     if stored.app_name != group.app_name:
         raise Conflict.of("app_name_fixed", id=group.id, group=stored.app_name)
     set_group(connection, group, now)
+    if group.admission is Admission.KNOWN and stored.admission is Admission.OPEN:
+        remove_unknown(connection, group.app_name, now)
     refresh_addresses(connection, group.app_name, now)
 
 

@@ -26,6 +26,16 @@ class Asked:
     body: bytes
 
 
+class NotAdmitted(Forbidden):
+    """A key that nobody has admitted yet."""
+
+    def __init__(self, executor_id: int) -> None:
+        super().__init__(
+            f"This executor waits to be admitted as executor {executor_id}.",
+            hint=f"An administrator admits it: orth executors admit {executor_id}",
+        )
+
+
 class ExecutorAccess:
     """The door of one coordinator for executors. For one event loop."""
 
@@ -45,9 +55,10 @@ class ExecutorAccess:
         self._shared_is_good = shared_is_good
         self._must_sign = must_sign
 
-    async def admit(self, asked: Asked, *, for_executor: bool = True) -> ExecutorKey:
-        """The token that was proved, or ``Unauthenticated``. The shared one is also coordinators': those are not
-        ``for_executor``.
+    async def admit(self, asked: Asked, *, for_executor: bool = True, enrols: bool = False) -> ExecutorKey:
+        """The token or the executor's key that was proved, or ``Unauthenticated``. The shared one is also
+        coordinators': those are not ``for_executor``. Join tokens are good only for who ``enrols``, and then the
+        token has to be proved; a key that waits for admission is good for nothing.
         """
         try:
             signed = signature_from(asked.headers)
@@ -60,7 +71,13 @@ class ExecutorAccess:
                 "The access token of the cluster lets no executor in.",
                 hint="Set ORTH_SECURITY__ACCESS_TOKEN to a token of its group: orth token create --executor.",
             )
+        if (key.once and not enrols) or (enrols and (signed is None or key.executor_id is not None)):
+            raise Unauthenticated(
+                "This credential does not do for that.", hint="A join token admits one executor and does nothing else."
+            )
         await self.keys.note_use(key)
+        if key.is_waiting:
+            raise NotAdmitted(key.executor_id or 0)
         return key
 
     async def glance(self, method: str, path: str, headers: Mapping[str, str]) -> None:

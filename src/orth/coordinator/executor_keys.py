@@ -27,11 +27,13 @@ from orth.clock import Clock
 from orth.coordinator.roster import Roster
 from orth.coordinator.sealing import Sealing
 from orth.coordinator.work_keys import WorkKeys
+from orth.domain.enrolments import Admission, EnrolledKey, KeyState
 from orth.domain.networks import is_within
 from orth.domain.nodes import ExecutorEntry, normal_address
 from orth.domain.tokens import TokenKind
 from orth.errors import StoreUnavailable, Unreadable
 from orth.store.database import Connection, Database
+from orth.store.enrolments import admission_of, find_enrolled, note_proved
 from orth.store.executor_entries import FORMER, executors_at, list_executors, list_former_executors
 from orth.store.groups import manual_addresses
 from orth.store.tokens import Proven, find_by_key, good_for_app, note_use
@@ -47,6 +49,8 @@ REMEMBERED = 5.0
 WITHOUT_STORE = 300.0
 """The same while it is away."""
 USE_NOTED_EVERY = 60.0
+PROOF_NOTED_EVERY = 600.0
+"""The same for keys of executors, of which there are many more than tokens."""
 GLOBAL = "executors"
 """The name of whoever shows the token that all share."""
 _SIGNING_KEYS = KEYS_LIMIT - 2
@@ -66,6 +70,12 @@ class ExecutorKey:
     token_id: int | None = None
     networks: tuple[str, ...] = ()
     """Those from which it is accepted; none: from everywhere."""
+    once: bool = False
+    """It admits one executor, and is good for nothing else."""
+    executor_id: int | None = None
+    """Of an executor's own key: which executor. None: a token, which several may have."""
+    is_waiting: bool = False
+    """Of an executor's own key: nobody has admitted it yet."""
 
     @property
     def key(self) -> Key:
@@ -129,7 +139,7 @@ class ExecutorKeys:
         self._found: dict[str, tuple[ExecutorKey, float]] = {}
         self._places: dict[str, tuple[_Place, float]] = {}
         self._for_apps: dict[str, tuple[tuple[ExecutorKey, ...], float]] = {}
-        self._used: dict[int, float] = {}
+        self._used: dict[tuple[bool, int | None], float] = {}
         self._elsewhere: dict[tuple[str, str], tuple[tuple[ExecutorEntry, ...], float]] = {}
         """Processes that were met at an address that they have not registered."""
         self._met: dict[tuple[str, str, str, str | None], Key] = {}
@@ -154,7 +164,7 @@ class ExecutorKeys:
         if known is not None and now - at < REMEMBERED:
             return known
         try:
-            found = self._opened(await self._db.read(find_by_key, key_id))
+            found = await self._found_by(key_id)
         except StoreUnavailable:
             if known is not None and now - at < WITHOUT_STORE:
                 return known
@@ -165,19 +175,60 @@ class ExecutorKeys:
         _remember(self._found, key_id, (found, now))
         return found
 
+    async def _found_by(self, key_id: str) -> ExecutorKey | None:
+        """What the database has under this name: a token, or the key of an executor."""
+        proven, enrolled = await self._db.read(_find_key, key_id)
+        return self._opened(proven) if enrolled is None else await self._enrolled(enrolled)
+
+    async def _enrolled(self, stored: EnrolledKey) -> ExecutorKey | None:
+        """The key of an executor, unless it was revoked, or the token that alone let it in is over."""
+        if stored.state is KeyState.REVOKED:
+            return None
+        networks: tuple[str, ...] = ()
+        if stored.decided_by is None:
+            token = await self.named(stored.token_key)
+            if token is None or not token.serves(stored.app_name) or not (token.app_names or self._shared_is_good):
+                return None
+            networks = token.networks
+        try:
+            text = self._sealing.open(stored.sealed, enrolled_context(stored.key_id)).hex()
+        except Unreadable:
+            return None
+        return ExecutorKey(
+            text,
+            f"executor {stored.id}",
+            frozenset({stored.app_name}),
+            stored.token_id,
+            networks,
+            executor_id=stored.id,
+            is_waiting=stored.state is KeyState.WAITING,
+        )
+
+    def forget(self, key_id: str) -> None:
+        """A key was changed: look for it again."""
+        self._found.pop(key_id, None)
+
+    async def admission(self, app_name: str) -> Admission:
+        """Whom the group of an app lets in."""
+        return await self._db.read(admission_of, app_name)
+
     async def shown(self, token: str) -> ExecutorKey | None:
-        """The token with this text, if it is good."""
+        """The token with this text, if it is good. The key of an executor is proved, never shown."""
         found = await self.named(key_of.__wrapped__(token).id)  # strangers' texts must not fill the memory of ours
+        if found is not None and found.executor_id is not None:
+            return None
         same = hmac.compare_digest((found.token if found else "").encode(), token.encode())
         return found if same else None
 
     async def note_use(self, key: ExecutorKey) -> None:
         """Write down that a token is in use, once in a while."""
-        now, token_id = self._clock.monotonic(), key.token_id
-        if token_id is None or now - self._used.get(token_id, float("-inf")) < USE_NOTED_EVERY:
+        number = key.token_id if key.executor_id is None else key.executor_id
+        now, used = self._clock.monotonic(), (key.executor_id is not None, number)
+        pause = USE_NOTED_EVERY if key.executor_id is None else PROOF_NOTED_EVERY
+        if number is None or now - self._used.get(used, float("-inf")) < pause:
             return
-        _remember(self._used, token_id, now)
-        await self._db.tx(note_use, token_id, self._clock.now())
+        _remember(self._used, used, now)
+        await self._db.tx(note_use if key.executor_id is None else note_proved, number, self._clock.now())
 
     # --- what executors are shown
 
@@ -229,7 +280,8 @@ class ExecutorKeys:
         trouble = ""
         named = [entry for entry in entries if _is(entry, receiver)] if receiver else entries
         for entry in named or entries:
-            key, signs = await self._key_of(entry), Extension.SIGNED in entry.extensions
+            key = await self._key_of(entry)
+            signs = Extension.SIGNED in entry.extensions or (key is not None and key.executor_id is not None)
             if key is not None and (signs or not self._must_sign):
                 asked_with = self._asked_with(entry, key) if named else self._met_at(entry, receiver)
                 return Credential(key.token, signs, entry.incarnation or "", asked_with if signs else None)
@@ -260,7 +312,9 @@ class ExecutorKeys:
         """The token an executor registered with, while it is good."""
         # Without a name, an earlier version of ours took its beat: that knew the shared one alone.
         key = self._newest if entry.key_id is None else await self.named(entry.key_id)
-        return key if key is None or key.app_names is not None or self._shared_is_good else None
+        if key is None or key.is_waiting or key.once:
+            return None
+        return key if key.app_names is not None or self._shared_is_good else None
 
     async def _listed(self, address: str, app_name: str, receiver: str) -> Credential:
         """What an executor is shown that says nothing about itself, or that has registered under another address."""
@@ -333,7 +387,12 @@ class ExecutorKeys:
         except Unreadable:
             return None  # sealed with a key this node does not have: its executors are not known here
         token = proven.token
-        return ExecutorKey(text, token.name, frozenset(token.app_names), token.id, token.networks)
+        return ExecutorKey(text, token.name, frozenset(token.app_names), token.id, token.networks, token.once)
+
+
+def enrolled_context(key_id: str) -> str:
+    """What the key of an executor is sealed for: a row of its own."""
+    return f"executor key {key_id}"
 
 
 def seal_context(digest: str) -> str:
@@ -343,6 +402,11 @@ def seal_context(digest: str) -> str:
 
 def _is(entry: ExecutorEntry, receiver: str) -> bool:
     return entry.incarnation is not None and receiver_name(entry.incarnation) == receiver
+
+
+def _find_key(connection: Connection, key_id: str) -> tuple[Proven | None, EnrolledKey | None]:
+    proven = find_by_key(connection, key_id)
+    return proven, find_enrolled(connection, key_id) if proven is None else None
 
 
 def _look(connection: Connection, address: str) -> _Place:

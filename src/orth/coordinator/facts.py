@@ -298,6 +298,18 @@ class ExecutorJoined(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class ExecutorEnrolled(Event):
+    """An executor that was not known before gave its key."""
+
+    level = logging.WARNING
+    sentence = "executor {executor} of {app_name}, which says that it is at {address}, enrolled: {state}"
+    app_name: str
+    address: str
+    executor: int
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
 class AppNameUnusable(Event):
     """Executors registered under a name that no group can have. Told once for each name."""
 

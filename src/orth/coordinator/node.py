@@ -22,6 +22,7 @@ from orth.cluster.lease_hint import LeaseHint
 from orth.collecting import set_start_aside
 from orth.coordinator.cluster_metrics import ClusterSources
 from orth.coordinator.company import Company
+from orth.coordinator.enrolling import Enrolling
 from orth.coordinator.executor_access import ExecutorAccess
 from orth.coordinator.facts import CoordinatorReady, CoordinatorStopped
 from orth.coordinator.first_start import (
@@ -188,6 +189,7 @@ class Coordinator:
                 feed=self.services.feed,
                 places=self.services.places,
                 sealing=given.sealing,
+                enrolling=Enrolling(given.db, given.clock, given.sealing, given.events),
                 access=ExecutorAccess(
                     given.keys,
                     Verifier(given.node.incarnation, given.clock),

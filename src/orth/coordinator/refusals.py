@@ -42,7 +42,8 @@ AT_ONCE = 60
 """Entries of all strangers in ``SAME_EVERY``, and as many of those who are known."""
 CORRECTED_WITHIN = 5.0
 """Seconds in which an honest caller comes again with what it was told."""
-_CORRECTED = frozenset({Refused.OTHER_RECEIVER, Refused.STALE})
+_CORRECTED = frozenset({Refused.OTHER_RECEIVER, Refused.STALE, Refused.UNKNOWN_KEY})
+"""What a caller may set right with its next request; an unknown key by enrolling."""
 _HELD_BACK = 1_000
 _ASKED_OF_EXECUTORS = frozenset({"/run", "/runs", "/trigger", "/kill", "/idleBeat", "/beat", "/log"})
 _SOURCES = 1_000

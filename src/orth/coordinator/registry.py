@@ -23,7 +23,7 @@ from itertools import groupby
 from orth.clock import Clock
 from orth.cluster.election import Election
 from orth.cluster.leading import LeaderLoop
-from orth.coordinator.contests import AddressHeld, Claim, Contests
+from orth.coordinator.contests import AddressHeld, Claim, Contests, ExecutorKeyInUse
 from orth.coordinator.facts import (
     AddressContested,
     AppFull,
@@ -41,8 +41,9 @@ from orth.domain.nodes import ExecutorEntry, Unavailability, Vitals
 from orth.errors import StoreUnavailable, TooBusy
 from orth.events import Events
 from orth.store.database import Connection, Database
+from orth.store.enrolments import drop_unseen_keys
 from orth.store.executor_drains import drop_old_drains
-from orth.store.executor_entries import list_overdue
+from orth.store.executor_entries import executors_with_key, list_overdue
 from orth.store.gathering import Gathering
 from orth.store.handler_lists import LISTS_LIMIT, SMALL_LIST, UNUSED_KEPT, remove_unused_lists
 from orth.store.leases import Term
@@ -125,6 +126,7 @@ class Registrations:
         """Apps that were told to be full lately, and when."""
         self._work_keys = work_keys
         self._contests = contests
+        self._db = db
         self._clock = clock
         self._events = events
         self._roster = roster
@@ -158,6 +160,8 @@ class Registrations:
             self._hear(request)
         beat = _beside(beat, self._roster.last_stored(beat.app_name, beat.address, digest))
         contested = not beat.repeated and self._is_contested(beat, work_key)
+        if work_key is not None and not beat.repeated:
+            await self._check_key_is_here(beat)
         beat = replace(beat, work_key=self._sealed(beat, work_key))
         arrival = await self._store(beat, work_key)
         if not is_expected:
@@ -174,6 +178,19 @@ class Registrations:
         if contested:
             self._events.emit(AddressContested(beat.app_name, beat.address, beat.incarnation or ""))
         return contested
+
+    async def _check_key_is_here(self, beat: Beat) -> None:
+        """An executor is at one address. If it answers at another one, its data directory was copied, and the newcomer
+        is refused.
+        """
+        if beat.key_id is None or self._contests is None:
+            return
+        for other in await self._db.read(executors_with_key, beat.app_name, beat.key_id):
+            if other.address == beat.address or other.incarnation == beat.incarnation:
+                continue
+            if await self._contests.answers(other):
+                self._events.emit(ClaimRefused(beat.app_name, beat.address, "beat"))
+                raise ExecutorKeyInUse(beat.app_name, beat.address, other.address)
 
     def _hear(self, request: RegistryRequest) -> None:
         """A process is where it says it is, as far as this coordinator knows."""
@@ -421,6 +438,7 @@ def _beat_of(entry: ExecutorEntry) -> tuple[str, str, int]:
 def _clean(connection: Connection, silent: Sequence[ExecutorEntry], now: int) -> list[ExecutorEntry]:
     drop_old_doubts(connection, now - int(DOUBTS_KEPT.total_seconds() * 1000))
     drop_old_drains(connection, now)
+    drop_unseen_keys(connection, now)
     drop_former(connection)
     removed = remove_silent(connection, silent, now)
     remove_unused_lists(connection, now - UNUSED_KEPT)

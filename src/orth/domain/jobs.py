@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 
+from orth.domain.enrolments import Admission
 from orth.domain.retries import RetryPolicy
 from orth.errors import InvalidValue
 
@@ -183,6 +184,8 @@ class Group:
     """
     scripts_allowed: bool = False
     """Whether code that travels with a job may be written and sent here."""
+    admission: Admission = Admission.OPEN
+    """Whom it lets in as an executor."""
 
     @property
     def unreadable(self) -> str:

@@ -44,6 +44,8 @@ class Token:
     expires_at: int | None = None
     last_used_at: int | None = None
     revoked_at: int | None = None
+    once: bool = False
+    """Of an executor token: it admits one executor, and is used up by that (a join token)."""
     id: int = 0
     networks: tuple[str, ...] = ()
     """Of an executor token: those from which it is accepted; none: from everywhere."""

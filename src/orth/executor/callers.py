@@ -36,6 +36,7 @@ class Callers:
         *,
         app_name: str = "",
         work_key: str | None = None,
+        executor_key: str | None = None,
         must_sign: bool = False,
         work_key_alone: bool = False,
         token_until_registered: bool = False,
@@ -49,7 +50,9 @@ class Callers:
         self._key = key_of(token)
         self._verifier = verifier
         self._must_sign = must_sign
-        self._work = work_key_of(token, work_key) if verifier is not None and work_key is not None else None
+        self._own = None if executor_key is None else key_of(executor_key)
+        with_ = executor_key or token
+        self._work = work_key_of(with_, work_key) if verifier is not None and work_key is not None else None
         self.work_key_alone = self._work is not None and work_key_alone
         """Whether a token is not enough to ask for work."""
         self._is_known = self._work is None or token_until_registered
@@ -85,7 +88,7 @@ class Callers:
         signed = signature_from(headers) if self._verifier is not None else None
         if signed is not None and self._verifier is not None:
             self._verifier.check(signed, self._signed_with(signed), method, path)
-            with_token = signed.key_id == self._key.id
+            with_token = self._work is None or signed.key_id != self._work.id
         else:
             self._check_token(token_from(headers))
             self._check_app(headers)
@@ -109,7 +112,9 @@ class Callers:
         return self._verifier.correction() if worth and self._verifier is not None else {}
 
     def _signed_with(self, signed: Signed) -> Key | None:
-        found = next((key for key in (self._work, self._key) if key is not None and key.id == signed.key_id), None)
+        found = next(
+            (key for key in (self._work, self._own, self._key) if key is not None and key.id == signed.key_id), None
+        )
         if found is None and self._verifier is not None and signed.receiver != self._verifier.receiver:
             raise BadSignature(Refused.OTHER_RECEIVER)  # the work key of a process that was here before
         return found

@@ -18,10 +18,10 @@ from orth.wire.coordinator_calls import CoordinatorCalls
 
 
 def queue_transport(
-    own: ExecutorSettings, calls: CoordinatorCalls, worker: Worker, work_key: str, clock: Clock, events: Events
+    own: ExecutorSettings, calls: CoordinatorCalls, worker: Worker, process: str, clock: Clock, events: Events
 ) -> QueueTransport:
     """The transport of an executor whose settings ask for queues; nothing is connected yet."""
-    by_http = ChannelCalls(calls, work_key)
+    by_http = ChannelCalls(calls, process)
     direct = own.channels_url.startswith(("redis:", "rediss:"))
     return QueueTransport(
         _redis(own, clock) if direct else RemoteChannels(by_http),

@@ -20,6 +20,7 @@ from orth.executor.channel_way import queue_transport
 from orth.executor.facts import Registered
 from orth.executor.handlers import Handlers
 from orth.executor.loading import load_handlers
+from orth.executor.own_key import own_key
 from orth.executor.processes import refuse_while_imported
 from orth.executor.queue_reports import Worker
 from orth.executor.runtime import Runtime
@@ -33,9 +34,10 @@ from orth.settings import Settings
 from orth.standard_descriptors import occupy_standard_descriptors
 from orth.threads import StandingThreads
 from orth.wire.coordinator_calls import SIGNING_COORDINATORS_FILE, CoordinatorCalls
+from orth.wire.enrolment_calls import Enrolment
 from orth.wire.peer_tls import peer_tls
 from orth.wire.signatures import Signer
-from orth.wire.work_keys import incarnation_of, new_work_key
+from orth.wire.work_keys import OwnKey, incarnation_of, new_process
 
 _KEEP_ALIVE = 90
 
@@ -80,8 +82,10 @@ def prepared(handlers: Handlers, settings: Settings) -> Iterator[Prepared]:
         port = listening.getsockname()[1]
         scheme, tls = settings.security.scheme, tls_of(settings)
         address = settings.executor.address or base_url(settings.executor.listen, port, own.coordinators[0], scheme)
-        work_key, clock, events = new_work_key(), SystemClock(), Events(to_log)
-        incarnation = incarnation_of(work_key)
+        clock, events = SystemClock(), Events(to_log)
+        key = OwnKey(own_key(own.data_dir), new_process())
+        incarnation = incarnation_of(key.work_key)
+        enrolment = Enrolment(key.executor_key, own.access_token, own.app_name, address, clock)
         signing = SigningCoordinators(own.data_dir / SIGNING_COORDINATORS_FILE)
         signer = Signer(incarnation, clock, shows_token=own.show_token, signing=signing)
         try:
@@ -92,10 +96,11 @@ def prepared(handlers: Handlers, settings: Settings) -> Iterator[Prepared]:
                 app_name=own.app_name,
                 signer=signer,
                 tls=peer_tls(settings.security),
+                enrolment=enrolment,
             )
             queue = None
             if own.transport == "queue":
-                queue = queue_transport(own, link, Worker(_worker_id(port), incarnation), work_key, clock, events)
+                queue = queue_transport(own, link, Worker(_worker_id(port), incarnation), key.process, clock, events)
             runtime = Runtime(
                 handlers,
                 own,
@@ -105,7 +110,7 @@ def prepared(handlers: Handlers, settings: Settings) -> Iterator[Prepared]:
                 clock=clock,
                 events=events,
                 queue=queue,
-                work_key=work_key,
+                own_key=key,
             )
         except (Invalid, ValueError) as error:
             raise CannotStart(f"The executor cannot announce itself: {error}") from None

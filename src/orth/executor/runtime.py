@@ -56,6 +56,7 @@ from orth.wire.dialects import VERDICTS
 from orth.wire.fields import STANDING_LIMIT
 from orth.wire.messages import Announcement, Extension, Load, RegistryRequest
 from orth.wire.signatures import Verifier
+from orth.wire.work_keys import OwnKey
 
 EXTENSIONS = (
     "resend",
@@ -98,8 +99,10 @@ class Runtime:
         events: Events,
         queue: QueueTransport | None = None,
         work_key: str | None = None,
+        own_key: OwnKey | None = None,
     ) -> None:
-        """Without a ``work_key`` the token is enough to ask for work."""
+        """Without a ``work_key``, or an own key from which it is made, the token is enough to ask for work."""
+        work_key = work_key if own_key is None else own_key.work_key
         link = link if queue is None else queue.link
         self._queue = queue
         self.settings = settings
@@ -128,10 +131,10 @@ class Runtime:
         )
         self.metrics = Metrics(__version__, incarnation)
         self._unlisten = events.listen(self._hear)
-        self.endpoints = self._made_endpoints(Verifier(incarnation, clock), work_key)
+        self.endpoints = self._made_endpoints(Verifier(incarnation, clock), work_key, own_key)
         self.turned_away = TurnedAway(events)
         self.http = HttpDoor(self.endpoints, turned_away=self.turned_away)
-        self.registration = self._made_registration(work_key)
+        self.registration = self._made_registration(work_key, own_key)
         beat = settings.heartbeat if queue is None else settings.queue_heartbeat
         self.heartbeat = Heartbeat(self.announced, link, beat=beat, clock=clock, events=events, taken=self._beat_taken)
         self.loops: list[Loop] = [
@@ -151,7 +154,7 @@ class Runtime:
         self._captures_prints = handlers.capture_stdout
         self._schedule_mistakes = handlers.schedule_mistakes
 
-    def _made_endpoints(self, verifier: Verifier, work_key: str | None) -> Endpoints:
+    def _made_endpoints(self, verifier: Verifier, work_key: str | None, own_key: OwnKey | None) -> Endpoints:
         settings = self.settings
         must_sign = settings.require_signatures
         takes_tokens = settings.show_token or settings.token_until_registered
@@ -160,6 +163,7 @@ class Runtime:
             verifier,
             app_name=settings.app_name,
             work_key=work_key,
+            executor_key=None if own_key is None else own_key.executor_key,
             must_sign=must_sign,
             work_key_alone=must_sign or self._queue is not None or not takes_tokens,
             token_until_registered=settings.token_until_registered,
@@ -167,7 +171,7 @@ class Runtime:
         metrics = self.metrics_text if settings.metrics else None
         return Endpoints(self.admission, self.logs, self.health, callers=callers, events=self.events, metrics=metrics)
 
-    def _made_registration(self, work_key: str | None) -> RegistryRequest:
+    def _made_registration(self, work_key: str | None, own_key: OwnKey | None) -> RegistryRequest:
         handlers, self._shortened = announced_handlers(self.sources.infos())
         announcement = Announcement(
             incarnation=self.incarnation,
@@ -176,6 +180,7 @@ class Runtime:
             extensions=EXTENSIONS if work_key is None else (*EXTENSIONS, Extension.WORK_KEY),
             handlers=handlers,
             labels=dict(self.settings.labels),
+            process=None if own_key is None else own_key.process,
             work_key=work_key,
         )
         return RegistryRequest(registry_key=self.settings.app_name, registry_value=self.address, orth=announcement)

@@ -139,6 +139,14 @@ SAYINGS: Mapping[str, tuple[str, str]] = {
         "Token {token} is over.",
         "Make a new one.",
     ),
+    "executor_key_revoked": (
+        "Executor {executor} was revoked.",
+        "To enroll it as a new executor, remove the file executor-key from its data directory and restart it.",
+    ),
+    "join_token_used": (
+        "This join token was used already.",
+        "Create a new one: orth token create NAME --executor APP --once",
+    ),
     "tokens_full": (
         "There are {limit:,} tokens already.",
         "Programs of one kind can share one.",

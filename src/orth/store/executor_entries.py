@@ -80,6 +80,11 @@ def list_former_executors(connection: Connection, app_name: str | None = None) -
     return _entries(connection, *of_app, groups=(FORMER,))
 
 
+def executors_with_key(connection: Connection, app_name: str, key_id: str) -> list[ExecutorEntry]:
+    """Executors of an app that registered with a key of this name."""
+    return _entries(connection, registry.c.registry_key == app_name, registry.c.key_id == key_id)
+
+
 def incarnations_at(connection: Connection, addresses: Iterable[str]) -> dict[str, set[str | None]]:
     """Which processes are registered at each of these addresses; nothing where nobody is."""
     found: dict[str, set[str | None]] = {}

@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, delete, exists, func, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
+from orth.domain.enrolments import Admission
 from orth.domain.executions import OPEN_PHASES
 from orth.domain.jobs import AddressType, Group, GroupDialect
 from orth.errors import Conflict, NotFound
@@ -30,6 +31,7 @@ def create_group(connection: Connection, group: Group, now: int) -> int:
         "update_time": now,
         "dialect": group.dialect,
         "scripts_allowed": int(group.scripts_allowed),
+        "admission": group.admission.value,
     }
     try:
         with connection.begin_nested():
@@ -76,6 +78,7 @@ def set_group(connection: Connection, group: Group, now: int) -> None:
         "update_time": now,
         "dialect": group.dialect,
         "scripts_allowed": int(group.scripts_allowed),
+        "admission": group.admission.value,
     }
     if group.address_type is AddressType.MANUAL:
         values["address_list"] = ",".join(group.addresses)
@@ -173,6 +176,7 @@ def _group(row: Row[Any]) -> Group:
         dialect,
         tuple(unknown),
         scripts_allowed=row.scripts_allowed == 1,
+        admission=Admission.OPEN if row.admission == Admission.OPEN.value else Admission.KNOWN,
     )
 
 

@@ -32,6 +32,7 @@ groups = table(
     Column("update_time", Instant, nullable=False),
     Column("dialect", String(8), nullable=False, server_default="auto"),  # how its executors are spoken to
     Column("scripts_allowed", SmallInteger, nullable=False, server_default="0"),
+    Column("admission", String(8), nullable=False, server_default="open"),  # who may be its executor: open, known
 )
 
 registry = table(

@@ -59,6 +59,7 @@ def create_token(connection: Connection, token: Token, secret: TokenSecret, now:
             "group_roles": json.dumps({str(group): role.value for group, role in sorted(rights.in_groups.items())}),
             "app_names": json.dumps(token.app_names),
             "networks": json.dumps(token.networks) if token.networks else None,
+            "once": int(token.once),
             "created_by": token.created_by,
             "created_at": now,
             "expires_at": token.expires_at,
@@ -142,7 +143,9 @@ def good_for_app(connection: Connection, app_name: str, now: int) -> list[Proven
     rows = connection.execute(
         select(tokens).where(tokens.c.kind == TokenKind.EXECUTOR.value).order_by(tokens.c.id.desc())
     )
-    good = [token for token in map(_token, rows) if app_name in token.app_names and token.is_good(now)]
+    good = [
+        token for token in map(_token, rows) if app_name in token.app_names and token.is_good(now) and not token.once
+    ]
     secrets = secrets_of(connection, [token.id for token in good])
     proven = [Proven(token, secret) for token in good for secret in secrets.get(token.id, ())]
     return [one for one in proven if one.is_good(now)]
@@ -237,5 +240,6 @@ def _token(row: Row[Any]) -> Token:
         expires_at=row.expires_at,
         last_used_at=row.last_used_at,
         revoked_at=row.revoked_at,
+        once=row.once == 1,
         id=row.id,
     )

@@ -71,10 +71,12 @@ _COUNT = TypeAdapter(int)
 class ChannelCalls:
     """What an executor asks of the channels. Every call may raise ``Unavailable``. Safe to share between threads."""
 
-    def __init__(self, coordinators: CoordinatorCalls, work_key: str) -> None:
-        """``work_key`` is of the process that asks, and proves that it has the name it gives."""
+    def __init__(self, coordinators: CoordinatorCalls, process: str) -> None:
+        """``process`` tells apart the processes of the executor that asks; with the executor's key, which signs the
+        requests, it proves that the process has the name it gives.
+        """
         self._coordinators = coordinators
-        self._work_key = work_key
+        self._process = process
 
     def take(self, queues: Sequence[str], consumer: str, limit: int, wait: float) -> dict[str, tuple[Taken, ...]]:
         asked = {"queues": queues, "consumer": consumer, "limit": limit, "wait": wait}
@@ -112,7 +114,7 @@ class ChannelCalls:
 
     def _ask(self, verb: str, asked: Json, *, held_back: float = 0.0, repeatable: bool = True) -> object:
         path = f"/api/channels/{verb}"
-        body = to_json({**asked, "work_key": self._work_key})
+        body = to_json({**asked, "process": self._process})
         answer = self._coordinators.ask(path, body, held_back=held_back, repeatable=repeatable)
         return answer.payload
 

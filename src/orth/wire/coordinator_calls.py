@@ -33,6 +33,7 @@ from orth.wire.dialects import (
     read_verdicts,
     registry_body,
 )
+from orth.wire.enrolment_calls import Enrolment
 from orth.wire.fields import BODY_LIMIT
 from orth.wire.messages import CallbackItem, CallbackVerdict, RegistryRequest, Reply, Verdict
 from orth.wire.network_reasons import network_sentence
@@ -104,14 +105,16 @@ class CoordinatorCalls:
         clock: Clock | None = None,
         signer: Signer | None = None,
         tls: SSLContext | None = None,
+        enrolment: Enrolment | None = None,
     ) -> None:
+        """With an ``enrolment``, an executor proves its own key, and the token only to make that known."""
         self._last_good = ""
         self.use(addresses)
         self._timeout = timeout
         self._headers = {EXTENSIONS_HEADER: VERDICTS, "Content-Type": CONTENT_TYPE, "Accept-Encoding": "identity"}
         http = BoundedHttp(clock or SystemClock(), hosts=_HOSTS, connections=_CONNECTIONS, pool=pool, tls=tls)
         self._signer = signer
-        self._http = SignedHttp(http, token, auth_headers(token, Dialect.AUTO, app_name), signer)
+        self._http = SignedHttp(http, token, auth_headers(token, Dialect.AUTO, app_name), signer, enrolment=enrolment)
         self._wrapping: set[str] = set()
         """Coordinators that take results as the list of an object."""
 

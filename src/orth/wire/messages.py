@@ -307,8 +307,10 @@ class Announcement(Message):
     unavailable: Annotated[str, Field(pattern=r"^[a-z_]{1,32}$")] | None = None
     """Why it takes no new executions (``Unavailability``); missing: it takes some."""
     turned_away: Annotated[tuple[TurnedAwayCaller, ...], Field(max_length=TURNED_AWAY_LIMIT)] = ()
-    work_key: Annotated[str, Field(pattern="^[0-9a-f]{64}$")] | None = Field(None, repr=False)
-    """What coordinators need beside the token to ask this process for work (``orth.wire.work_keys``)."""
+    process: Annotated[str, Field(pattern="^[0-9a-f]{32}$")] | None = None
+    """Makes the work key of this process from the key of its executor (``orth.wire.work_keys``)."""
+    work_key: str | None = Field(None, repr=False, exclude=True)
+    """That work key, where the coordinator has made it. It never crosses the wire."""
 
 
 class RegistryRequest(Message):

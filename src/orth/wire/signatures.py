@@ -98,7 +98,7 @@ class BadSignature(Unauthenticated):
     """A signature that proves nothing here. Why a wrong one is wrong is not told."""
 
     def __init__(self, why: Refused, key_id: str = "") -> None:
-        """``key_id`` names the key that has signed, where that is certain."""
+        """``key_id`` names the key that has signed, where that is certain, or the unknown one that is said to have."""
         known = _SENTENCES.get(why)
         super().__init__(known or _NOT_ACCEPTED, hint=None if known else _NEXT_STEP)
         self.why = why
@@ -296,7 +296,7 @@ class Verifier:
         )
         mac = _mac(key.secret if key else b"", method, path, told)
         if not hmac.compare_digest(mac, signed.mac) or key is None:
-            raise BadSignature(Refused.UNKNOWN_KEY if key is None else Refused.WRONG)
+            raise BadSignature(Refused.WRONG) if key is not None else BadSignature(Refused.UNKNOWN_KEY, signed.key_id)
         if signed.receiver != self.receiver:
             raise BadSignature(Refused.OTHER_RECEIVER if signed.receiver else Refused.UNADDRESSED, signed.key_id)
         if abs(signed.time - self._clock.now()) > WINDOW:

@@ -4,11 +4,13 @@ to do.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from orth.errors import Forbidden, Unauthenticated
 from orth.wire.bounded_http import Answer, BoundedHttp
-from orth.wire.signatures import RECEIVER_HEADER, TRIES, Key, Signer
+from orth.wire.enrolment import ENROLMENT_PATH
+from orth.wire.enrolment_calls import Enrolment
+from orth.wire.signatures import RECEIVER_HEADER, TRIES, Key, Signer, key_of
 
 
 def _not_let_in(answer: Answer) -> bool:
@@ -29,6 +31,10 @@ class _Question:
     refuses: Callable[[Answer], bool]
 
 
+def _enrols(question: _Question, body: bytes) -> _Question:
+    return replace(question, method="POST", path=ENROLMENT_PATH, body=body, refuses=_not_let_in)
+
+
 class SignedHttp:
     """Calls with one token. Safe to share between threads."""
 
@@ -40,15 +46,18 @@ class SignedHttp:
         signer: Signer | None,
         *,
         own_key: Key | None = None,
+        enrolment: Enrolment | None = None,
     ) -> None:
         """``shown`` are the headers that show the token. Without a ``signer`` they always do. ``own_key`` is proved
-        instead of the token where it is known.
+        instead of the token where it is known. With an ``enrolment`` it is that of an executor, and the token only
+        serves to make it known.
         """
         self._http = http
         self._token = token
         self._shown = shown
         self._signer = signer
-        self._own_key = own_key
+        self._own_key = key_of(enrolment.executor_key) if enrolment is not None else own_key
+        self._enrolment = enrolment
         self._unknown_at: set[str] = set()
         """Where the own key is not known."""
 
@@ -74,6 +83,9 @@ class SignedHttp:
             return answer
         answer = self._asked(question, self._own_key)
         if _not_let_in(answer) and RECEIVER_HEADER in answer.headers:
+            if self._enrolment is not None:
+                refusal = self._enrolment.at(address, lambda body: self._asked(_enrols(question, body), self._token))
+                return self._asked(question, self._own_key) if refusal is None else refusal
             self._unknown_at.add(address)
             return self._asked(question, self._token)
         return answer

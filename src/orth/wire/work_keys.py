@@ -15,6 +15,7 @@ A coordinator that has stored a work key says so in its answer to the beat, by t
 import hmac
 import re
 import secrets
+from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import sha256
 
@@ -24,6 +25,28 @@ _BYTES = 32
 _NAME_DIGITS = 32
 _MEMBER = "workKey"
 _FORM = re.compile(r"[0-9a-f]{64}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnKey:
+    """The key of an executor and what tells its processes apart, both in hex. The second is no secret."""
+
+    executor_key: str = field(repr=False)
+    process: str
+
+    @property
+    def work_key(self) -> str:
+        return work_key_of_process(self.executor_key, self.process)
+
+
+def new_process() -> str:
+    """What tells a process of an executor apart from its other processes."""
+    return secrets.token_hex(16)
+
+
+def work_key_of_process(executor_key: str, process: str) -> str:
+    """The work key of a process, in hex: from the key of its executor and what tells its processes apart."""
+    return hmac.digest(bytes.fromhex(executor_key), b"orth work key of " + process.encode(), "sha256").hex()
 
 
 def new_work_key() -> str:

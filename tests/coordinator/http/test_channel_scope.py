@@ -27,13 +27,14 @@ from orth.store.jobs import create_job
 from orth.store.queue_executors import QueueBeat, record_queue_beats
 from orth.store.tables import executions
 from orth.store.tokens import create_token, homes_of_executions
-from orth.wire.work_keys import incarnation_of, new_work_key
+from orth.wire.work_keys import new_process
+from tests.coordinator.http.enrolled import EnrolledCaller
 from tests.coordinator.http.live import Answer, Caller
 from tests.coordinator.http.test_channels import NAMES, TOKEN, Door, opened
 from tests.coordinator.queue_site import eventually
 from tests.store.builders import NOW, a_group, a_job, open_some
 
-P1, P2 = new_work_key(), new_work_key()
+P1, P2 = new_process(), new_process()
 QUEUE = NAMES.dispatch("mine.a")
 
 
@@ -54,7 +55,12 @@ class Party:
         token = Token(TokenKind.EXECUTOR, f"of {self.app_name}", app_names=(self.app_name,))
         await self.db.tx(create_token, token, secret, NOW)
         self._caller = Caller(self._url, {"ORTH-ACCESS-TOKEN": text})
+        self._own = EnrolledCaller(self._url, text, self.app_name)
         return self
+
+    def name_of(self, process: str) -> str:
+        """A process of its executor."""
+        return self._own.name_of(process)
 
     @property
     def db(self) -> Database:
@@ -68,18 +74,20 @@ class Party:
         homes = await self.db.read(homes_of_executions, [execution])
         return self._given.report_keys.key_of(execution, homes[execution].trigger_time)
 
-    async def ask(self, verb: str, asked: dict[str, Any], work_key: str | None = None) -> Answer:
-        body = asked if work_key is None else {**asked, "work_key": work_key}
-        return await asyncio.to_thread(self._caller.post, f"/api/channels/{verb}", body)
+    async def ask(self, verb: str, asked: dict[str, Any], process: str | None = None) -> Answer:
+        """With the token alone, or for a process with the key of its executor."""
+        caller = self._caller if process is None else self._own
+        body = asked if process is None else {**asked, "process": process}
+        return await asyncio.to_thread(caller.post, f"/api/channels/{verb}", body)
 
     async def read(self, box: str, *, wait: int = 0) -> Answer:
         """What is said of its execution, with the key that this was given with."""
         return await self.ask("read", {"after": {box: ""}, "wait": wait, "keys": {box: self.report_key}})
 
-    async def beat(self, work_key: str, status: str = "Running", **said: str) -> int:
-        beat = {"workerId": "w", "incarnation": incarnation_of(work_key), "appName": self.app_name, "status": status}
+    async def beat(self, process: str, status: str = "Running", **said: str) -> int:
+        beat = {"workerId": "w", "incarnation": self.name_of(process), "appName": self.app_name, "status": status}
         asked = {"topic": NAMES.worker_heartbeat, "message": beat | said}
-        return (await self.ask("announce", asked, work_key)).status
+        return (await self.ask("announce", asked, process)).status
 
 
 def _open(connection: Connection, group: int, job: int, name: str) -> list[int]:
@@ -233,28 +241,28 @@ async def _waits(door: Door) -> int:
 async def test_nobody_says_good_bye_for_a_process_of_another_app(door: Door, mine: Party, victim: Party) -> None:
     workers = door.coordinator.queues.workers
     await eventually(lambda: _heard_of(door, victim, P1), bool)
-    assert await mine.beat(P1, "Stopped") == 403
     assert await victim.beat(P1) == 200
-    assert workers.fate(incarnation_of(P1)) is Fate.ALIVE
+    assert await mine.beat(P1, "Stopped", incarnation=victim.name_of(P1)) == 403
+    assert workers.fate(victim.name_of(P1)) is Fate.ALIVE
     assert await mine.beat(P2, "Stopped") == 200, "its own processes are its own affair"
 
 
 @pytest.mark.usefixtures("hearing")
 async def test_nobody_uses_the_name_of_another_process_of_its_own_app(door: Door, mine: Party) -> None:
     """Neither to say good-bye for it, nor to do away with what it took, nor to read what it was answered."""
-    workers, name = door.coordinator.queues.workers, incarnation_of(P1)
+    workers, name = door.coordinator.queues.workers, mine.name_of(P1)
     await eventually(lambda: _heard_of(door, mine, P1), bool)
     await door.channels.send(QUEUE, [{"n": 1}])
     (taken,) = (await door.channels.take([QUEUE], name, limit=1, wait=0))[QUEUE]
     await door.channels.post({NAMES.acknowledged(name): [{"executionId": 7}]})
     assert await mine.beat(P2, "Stopped", incarnation=name) == 403
     own = {"consumer": name, "queue": QUEUE, "queues": [QUEUE], "deliveries": [taken.id]}
-    for work_key in (None, P2, "", "x" * 64, P1.upper()):
+    for process in (None, P2, "", "x" * 64, P1.upper()):
         for verb in ("take", "done", "bury", "give_back"):
-            assert (await mine.ask(verb, own, work_key)).status == 403, (verb, work_key)
+            assert (await mine.ask(verb, own, process)).status == 403, (verb, process)
         box = NAMES.acknowledged(name)
-        assert (await mine.ask("read", {"after": {box: ""}}, work_key)).status == 403
-        assert (await mine.ask("remove", {"boxes": [box]}, work_key)).status == 403
+        assert (await mine.ask("read", {"after": {box: ""}}, process)).status == 403
+        assert (await mine.ask("remove", {"boxes": [box]}, process)).status == 403
     assert await door.channels.consumers(QUEUE) == {name: 1}
     assert workers.fate(name) is Fate.ALIVE
     assert (await mine.ask("done", own, P1)).status == 200
@@ -263,9 +271,9 @@ async def test_nobody_uses_the_name_of_another_process_of_its_own_app(door: Door
     await eventually(lambda: asyncio.sleep(0, workers.fate(name)), lambda fate: fate is Fate.LEFT)
 
 
-async def _heard_of(door: Door, party: Party, work_key: str) -> bool:
-    assert await party.beat(work_key) == 200
-    return door.coordinator.queues.workers.process(incarnation_of(work_key)) is not None
+async def _heard_of(door: Door, party: Party, process: str) -> bool:
+    assert await party.beat(process) == 200
+    return door.coordinator.queues.workers.process(party.name_of(process)) is not None
 
 
 @pytest.mark.parametrize("topic", [NAMES.cancel, NAMES.logs_wanted])
@@ -286,17 +294,16 @@ async def test_what_is_said_to_others_is_not_heard(door: Door, mine: Party, vict
 
 
 async def test_a_coordinator_that_has_heard_nobody_yet_asks_the_database(mine: Party, victim: Party) -> None:
-    row = QueueBeat("victim", "queue://w", incarnation_of(P1), ("victim.a",), 0, "1", None, NOW)
+    row = QueueBeat("victim", "queue://w", victim.name_of(P1), ("victim.a",), 0, "1", None, NOW)
     await victim.db.tx(record_queue_beats, [row], NOW)
-    assert await mine.beat(P1, "Stopped") == 403
     assert await victim.beat(P1) == 200
 
 
 @pytest.mark.usefixtures("hearing")
 async def test_the_box_of_a_process_is_its_apps(door: Door, mine: Party, victim: Party) -> None:
-    box = NAMES.acknowledged(incarnation_of(P1))
+    box = NAMES.acknowledged(victim.name_of(P1))
     await door.channels.post({box: [{"executionId": victim.execution}]})
-    assert (await victim.ask("read", {"after": {box: ""}}, P1)).status == 403, "nobody has spoken for this process"
+    assert (await mine.ask("read", {"after": {box: ""}}, P1)).status == 403
     await eventually(lambda: _heard_of(door, victim, P1), bool)
     assert (await mine.ask("read", {"after": {box: ""}}, P1)).status == 403
     assert (await mine.ask("remove", {"boxes": [box]}, P1)).status == 403
@@ -332,8 +339,8 @@ async def test_answers_are_held_back_for_so_many_questions_only(
     box = NAMES.status(mine.job, mine.execution)
     held = asyncio.create_task(mine.read(box, wait=20))
     await eventually(lambda: _waits(door), bool)
-    queue = {"queues": [QUEUE], "consumer": incarnation_of(P1)}
-    of_victim = {**queue, "queues": [NAMES.dispatch("victim.a")], "wait": 0.1}
+    queue = {"queues": [QUEUE], "consumer": mine.name_of(P1)}
+    of_victim = {"queues": [NAMES.dispatch("victim.a")], "consumer": victim.name_of(P1), "wait": 0.1}
     assert (await mine.ask("take", {**queue, "wait": 1}, P1)).status == 429
     assert (await mine.ask("take", queue, P1)).status == 200
     assert (await victim.ask("take", of_victim, P1)).status == 200

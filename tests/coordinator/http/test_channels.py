@@ -1,6 +1,7 @@
 """The way of executors to the channels: every verb over a real socket, and what is not theirs."""
 
 import asyncio
+import re
 import secrets
 import socket
 from collections.abc import AsyncIterator
@@ -31,16 +32,19 @@ from orth.store.tokens import homes_of_executions
 from orth.testing.stores import prepare_store
 from orth.wire.channel_calls import ChannelCalls
 from orth.wire.coordinator_calls import CoordinatorCalls
+from orth.wire.enrolment_calls import Enrolment
 from orth.wire.executor_calls import ExecutorCalls
-from orth.wire.work_keys import incarnation_of, new_work_key
+from orth.wire.signatures import Signer
+from orth.wire.work_keys import OwnKey, incarnation_of, new_process, work_key_of_process
+from tests.coordinator.http.enrolled import EnrolledCaller
 from tests.coordinator.http.live import Caller
 from tests.store.builders import NOW, a_group, a_job, open_some
 
 TOKEN = "what-executors-show"
 NAMES = Names()
 QUEUE = NAMES.dispatch("app.a")
-WORK_KEY = new_work_key()
-ME = incarnation_of(WORK_KEY)
+OWN = OwnKey(secrets.token_hex(32), new_process())
+ME = incarnation_of(OWN.work_key)
 OTHER = "0" * 64
 
 
@@ -51,8 +55,10 @@ class Door:
         self.url = url
         self.channels = channels
         self.coordinator = coordinator
-        self.calls = CoordinatorCalls([url], TOKEN, 5.0)
-        self.remote = RemoteChannels(ChannelCalls(self.calls, WORK_KEY))
+        clock = SystemClock()
+        enrolment = Enrolment(OWN.executor_key, TOKEN, "app", "http://10.0.0.1:9999", clock)
+        self.calls = CoordinatorCalls([url], TOKEN, 5.0, signer=Signer(ME, clock), enrolment=enrolment)
+        self.remote = RemoteChannels(ChannelCalls(self.calls, OWN.process))
 
     async def open(self, count: int = 1) -> dict[str, str]:
         """Executions of a job: their status boxes, with the report key of each."""
@@ -111,7 +117,8 @@ async def test_what_is_taken_is_somebodys_until_it_is_done_or_given_back(door: D
     assert await door.channels.consumers(QUEUE) == {ME: 1}
     assert await door.remote.give_back(QUEUE, ME) == 1
     other = RemoteChannels(ChannelCalls(door.calls, OTHER))
-    (again,) = (await other.take([QUEUE], incarnation_of(OTHER), limit=10, wait=0))[QUEUE]
+    name = incarnation_of(work_key_of_process(OWN.executor_key, OTHER))
+    (again,) = (await other.take([QUEUE], name, limit=10, wait=0))[QUEUE]
     assert (again.message["n"], again.deliveries) == (2, 2)
 
 
@@ -137,9 +144,9 @@ async def test_nobody_puts_anything_into_a_queue_through_the_door(door: Door, qu
 @pytest.mark.parametrize("topic", [NAMES.cancel, NAMES.logs_wanted])
 async def test_a_topic_is_heard_from_the_first_question_on(door: Door, topic: str) -> None:
     async with door.remote.listen([NAMES.cancel, NAMES.logs_wanted]) as ear:
-        await door.channels.announce(topic, {"executionId": 7})
+        await door.channels.announce(topic, {"executionId": 7, "appName": "app"})
         (heard,) = await ear.next(5.0)
-        assert (heard.topic, heard.message) == (topic, {"executionId": 7})
+        assert (heard.topic, heard.message) == (topic, {"executionId": 7, "appName": "app"})
         assert ear.missed == 0
 
 
@@ -172,9 +179,9 @@ async def test_what_is_no_position_is_the_callers_fault(
     url = request.getfixturevalue("redis_url") if backend == "redis" else f"{backend}://"
     box = NAMES.acknowledged(ME)
     async with opened(tmp_path, url) as door:
-        caller = Caller(door.url, {"ORTH-ACCESS-TOKEN": TOKEN})
+        caller = EnrolledCaller(door.url, TOKEN, "app", own=OWN)
         for garbage in ("x", "-5", "٣", "9" * 30, "1-2-3"):
-            asked = {"after": {box: garbage}, "wait": wait, "work_key": WORK_KEY}
+            asked = {"after": {box: garbage}, "wait": wait, "process": OWN.process}
             answer = await asyncio.to_thread(caller.post, "/api/channels/read", asked)
             told = answer.envelope(400)
             assert "is not a position in a box" in told["msg"]
@@ -203,8 +210,8 @@ async def test_boxes_that_take_nothing_are_named_and_the_others_have_theirs(door
 
 async def test_reading_waits_until_a_box_grows(door: Door) -> None:
     box = NAMES.acknowledged(ME)
-    caller = Caller(door.url, {"ORTH-ACCESS-TOKEN": TOKEN})
-    asked = {"after": {box: ""}, "limit": 10, "wait": 10, "work_key": WORK_KEY}
+    caller = EnrolledCaller(door.url, TOKEN, "app", own=OWN)
+    asked = {"after": {box: ""}, "limit": 10, "wait": 10, "process": OWN.process}
     reading = asyncio.create_task(asyncio.to_thread(caller.post, "/api/channels/read", asked))
     while not reading.done():
         await asyncio.sleep(0.05)
@@ -240,15 +247,16 @@ async def test_nobody_comes_in_without_the_token(door: Door, token: str | None) 
     ],
 )
 async def test_what_coordinators_tell_each_other_is_closed(door: Door, verb: str, asked: dict[str, object]) -> None:
-    caller = Caller(door.url, {"ORTH-ACCESS-TOKEN": TOKEN})
-    answer = await asyncio.to_thread(caller.post, f"/api/channels/{verb}", {**asked, "work_key": WORK_KEY})
-    assert "has no business" in answer.envelope(403)["msg"]
+    caller = EnrolledCaller(door.url, TOKEN, "app", own=OWN)
+    answer = await asyncio.to_thread(caller.post, f"/api/channels/{verb}", {**asked, "process": OWN.process})
+    told = answer.envelope(403)["msg"]
+    assert re.search("has no business|may not use the", told), told
 
 
 async def test_a_request_that_makes_no_sense_is_refused(door: Door) -> None:
-    caller = Caller(door.url, {"ORTH-ACCESS-TOKEN": TOKEN})
+    caller = EnrolledCaller(door.url, TOKEN, "app", own=OWN)
     answer = await asyncio.to_thread(
-        caller.post, "/api/channels/take", {"queues": [], "consumer": ME, "work_key": WORK_KEY}
+        caller.post, "/api/channels/take", {"queues": [], "consumer": ME, "process": OWN.process}
     )
     assert "queues" in answer.envelope(400)["msg"]
 

@@ -6,8 +6,8 @@ from orth.domain.nodes import Reachability
 from orth.sayings import SAYINGS
 from orth.store.nodes import NodeState
 from orth.store.reachability import Doubt, save_doubts
-from orth.wire.work_keys import new_work_key
-from tests.coordinator.http.live import Caller, Site
+from tests.coordinator.http.enrolled import EnrolledCaller
+from tests.coordinator.http.live import ACCESS_TOKEN, Caller, Site
 from tests.coordinator.http.test_cluster import joined
 from tests.wire.peers import Behaviour, Peer, answering
 
@@ -284,17 +284,21 @@ def test_whoever_answers_a_call_on_request_otherwise_than_with_yes_is_quoted(
 
 @pytest.mark.parametrize("has_work_key", [False, True])
 def test_an_executor_is_taken_off_the_list_and_the_audit_says_so(
-    admin: Caller, executor: Caller, has_work_key: bool
+    site: Site, admin: Caller, executor: Caller, has_work_key: bool
 ) -> None:
     named = {"app_name": "demo", "address": "http://10.0.0.1:9999"}
-    said = {"incarnation": "one", "extensions": ["signed", "work-key"], "workKey": new_work_key()}
-    beat = {"registryKey": "demo", "registryValue": named["address"], **({"orth": said} if has_work_key else {})}
-    executor.post("/api/registry", beat).envelope()
+    own = EnrolledCaller(site.url, ACCESS_TOKEN, "demo", site.clock, address=named["address"])
+    bare = {"registryKey": "demo", "registryValue": named["address"]}
+
+    def beat() -> None:
+        (own.beat() if has_work_key else executor.post("/api/registry", bare)).envelope()
+
+    beat()
     assert admin.post(f"{EXECUTORS}/remove", {**named, "address": "http://10.0.0.2:9999"}).problem(404)
     assert admin.get("/api/v1/audit?action=executor.remove").json["items"] == [], "nothing was done"
     assert admin.post(f"{EXECUTORS}/remove", named).status == 204
     assert admin.get(EXECUTORS).json["items"] == []
     assert admin.post(f"{EXECUTORS}/remove", named).problem(404)["detail"]
     assert admin.get("/api/v1/audit?action=executor.remove").json["items"][0]["object_id"] == named["address"]
-    executor.post("/api/registry", beat).envelope()
+    beat()
     assert len(admin.get(EXECUTORS).json["items"]) == 1, "one that lives is back with its next beat"

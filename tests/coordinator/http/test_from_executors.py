@@ -8,6 +8,7 @@ import pytest
 
 from orth.wire.dialects import PREFIXES
 from orth.wire.work_keys import new_work_key, work_key_of
+from tests.coordinator.http.enrolled import EnrolledCaller
 from tests.coordinator.http.live import ACCESS_TOKEN, Caller, Site
 
 CALLS = ("registry", "registryRemove", "callback")
@@ -67,29 +68,33 @@ def test_the_token_is_taken_from_each_header_it_is_sent_in(site: Site, path: str
 
 @pytest.mark.parametrize("path", [path for path in PATHS if path.endswith("registry")])
 def test_a_work_key_is_acknowledged_by_name_and_shown_to_nobody(site: Site, path: str) -> None:
-    work_key = new_work_key()
-    said = {"incarnation": "one", "extensions": ["signed", "work-key"], "workKey": work_key}
-    executor = Caller(site.url, {"ORTH-ACCESS-TOKEN": ACCESS_TOKEN})
-    answer = executor.post(path, beat(orth=said)).envelope()
-    assert answer["data"] == answer["content"] == {"workKey": work_key_of(ACCESS_TOKEN, work_key).id}
-    for row in site.contents()["orth_job_registry"]:
-        assert work_key not in str(row)
+    executor = EnrolledCaller(site.url, ACCESS_TOKEN, "demo", site.clock)
+    own = executor.own
+    answer = executor.beat(path).envelope()
+    assert answer["data"] == answer["content"] == {"workKey": work_key_of(own.executor_key, own.work_key).id}
+    for name in ("orth_job_registry", "orth_executor_key"):
+        for row in site.contents()[name]:
+            assert own.work_key not in str(row)
+            assert own.executor_key not in str(row)
     shown = site.admin().get("/api/v1/executors").json["items"]
     assert "work_key" not in shown[0]
-    elsewhere = beat(registryValue="http://10.0.0.2:9999", orth={"incarnation": "one"})
-    assert executor.post(path, elsewhere).envelope()["data"] is None
-    for unfit in ("", "x", work_key[:-1], work_key.upper().replace("0", "A"), 7):
-        executor.post(path, beat(orth={**said, "workKey": unfit})).envelope(400)
+    assert executor.beat(path, incarnation="another process").status == 403
+    with_token = Caller(site.url, {"ORTH-ACCESS-TOKEN": ACCESS_TOKEN})
+    elsewhere = beat(registryValue="http://10.0.0.2:9999", orth={"incarnation": "one", "workKey": own.work_key})
+    assert with_token.post(path, elsewhere).envelope()["data"] is None, "a work key that is told counts for nothing"
+    for unfit in ("", "x", own.process[:-1], own.process.upper().replace("0", "A"), 7):
+        with_token.post(path, beat(orth={"incarnation": "one", "process": unfit})).envelope(400)
 
 
 def test_two_processes_at_one_address_are_refused_counted_and_in_the_audit(site: Site) -> None:
     """Nobody can be asked here, so who was there first has it."""
     site.clock.move(61)  # what others were refused within a minute is bounded
     executor = Caller(site.url, {"ORTH-ACCESS-TOKEN": ACCESS_TOKEN})
-    true = beat(orth={"incarnation": "true", "workKey": "0" * 64})
-    executor.post("/api/registry", true).envelope()
+    true = EnrolledCaller(site.url, ACCESS_TOKEN, "demo", site.clock, address=ADDRESS)
+    true.beat().envelope()
     before = without_audit(site)
-    for said in ({"incarnation": "thief", "workKey": new_work_key()}, {"incarnation": "true"}, None):
+    claims_of = {"workKey": new_work_key(), "process": true.own.process}
+    for said in ({"incarnation": "thief", **claims_of}, {"incarnation": true.incarnation, **claims_of}, None):
         forged = beat() if said is None else beat(orth=said)
         for path in ("/api/registry", "/api/registryRemove"):
             assert "another work key" in executor.post(path, forged).envelope(409)["msg"]
@@ -99,8 +104,8 @@ def test_two_processes_at_one_address_are_refused_counted_and_in_the_audit(site:
     claims = sorted((one["after"]["claim"], one["after"]["refused"]) for one in entries)
     assert claims == [("beat", True), ("good-bye", True)], "once a minute each"
     assert 'orth_registry_refusals_total{cause="contested"} 6.0' in site.admin().get("/metrics").body.decode()
-    executor.post("/api/registry", true).envelope()
-    executor.post("/api/registryRemove", true).envelope()
+    true.beat().envelope()
+    true.beat("/api/registryRemove").envelope()
     assert known(site) == []
 
 

@@ -24,6 +24,7 @@ def test_a_group_is_made_read_edited_and_deleted(admin: Caller) -> None:
         "address_list": [],
         "dialect": "auto",
         "scripts_allowed": False,
+        "admission": "open",
         "unreadable": None,
     }
     manual = {"app_name": "demo", "address_type": 1, "address_list": "http://b:2/, http://a:1"}

@@ -129,6 +129,9 @@ RULES: dict[str, Rule] = {
     "POST /api/v1/executors/drain": Rule("OPERATE", 404, _executor),
     "POST /api/v1/executors/resume": Rule("OPERATE", 404, _executor),
     "POST /api/v1/executors/remove": Rule("ADMINISTER", 404, _executor),
+    "GET /api/v1/executor-keys": Rule("ADMINISTER"),
+    "POST /api/v1/executor-keys/{executor_id}/admit": Rule("ADMINISTER", 404),
+    "POST /api/v1/executor-keys/{executor_id}/revoke": Rule("ADMINISTER", 404),
     "GET /api/v1/executors/unclaimed": Rule("VIEW_EVERYWHERE"),
     "POST /api/v1/executors/unclaimed/{app_name:path}/adopt": Rule("ADMINISTER", 201),
     # jobs
@@ -262,7 +265,7 @@ def is_for_executors(route: str) -> bool:
     return (
         re.match(
             r"POST (/|//|/xxl-job-admin/|/orth-admin/)/?api/"
-            r"(registry|registryRemove|callback|begun|openOffers|(add|update|remove|start|stop|trigger)Job|channels/\w+)$",
+            r"(registry|registryRemove|callback|enrolment|begun|openOffers|(add|update|remove|start|stop|trigger)Job|channels/\w+)$",
             route,
         )
         is not None
@@ -281,6 +284,7 @@ def filled(prepared: RightsSite, path: str, rule: Rule) -> str:
         "user_id": prepared.users["viewer"],
         "version_id": 1,
         "token_id": 1,
+        "executor_id": 999,
         "app_name": "unclaimed",
         "name": "PASSWORD",
     }

@@ -12,12 +12,11 @@ from orth.domain.tokens import API_PREFIX, EXECUTOR_PREFIX
 from orth.settings import Settings
 from orth.settings.sections import SecuritySection
 from orth.wire.signatures import Signer
-from orth.wire.work_keys import incarnation_of, new_work_key
+from tests.coordinator.http.enrolled import EnrolledCaller
 from tests.coordinator.http.live import ACCESS_TOKEN, Answer, Caller, Site
 from tests.coordinator.http.rights_site import RightsSite
 
 DAY = 86_400
-WORK_KEY = new_work_key()
 TOKENS = "/api/v1/tokens"
 
 
@@ -416,12 +415,13 @@ def test_where_all_must_sign_only_those_register_who_read_signatures(prepared: P
 
 
 def test_a_group_token_uses_its_own_queues_only(own_site: Site) -> None:
-    executor = machine(own_site, of_group(own_site, "demo")["token"])
+    token = of_group(own_site, "demo")["token"]
+    executor, own = machine(own_site, token), EnrolledCaller(own_site.url, token, "demo", own_site.clock)
     prefix = "orchestrix.job.dispatch."
 
     def take(queue: str) -> int:
-        mine = {"consumer": incarnation_of(WORK_KEY), "work_key": WORK_KEY}
-        return executor.post("/api/channels/take", {"queues": [prefix + queue], **mine}).status
+        mine = {"consumer": own.incarnation, "process": own.own.process}
+        return own.post("/api/channels/take", {"queues": [prefix + queue], **mine}).status
 
     assert {take("demo.default"), take("demo.default.p2")} == {503}, "let through; there are no channels here"
     assert {take("other.default"), take("demo"), take("demo.x.default"), take("demox.default")} == {403}

@@ -3,12 +3,19 @@ import { Alert } from 'antd';
 import { useTranslation } from 'react-i18next';
 import { useMay } from '@/api/session';
 import { usePolling } from '@/live/LiveProvider';
+import { ExecutorKeys } from '@/pages/executors/ExecutorKeys';
 import { AddGroup } from '@/pages/executors/GroupActions';
 import { GroupTable } from '@/pages/executors/GroupTable';
 import { InstanceTable } from '@/pages/executors/InstanceTable';
 import { executorsWith, groupsWith } from '@/pages/executors/matching';
 import { askAgainIn } from '@/pages/executors/presence';
-import { executorsQuery, groupsQuery, removedQuery, unclaimedQuery } from '@/pages/executors/queries';
+import {
+  executorKeysQuery,
+  executorsQuery,
+  groupsQuery,
+  removedQuery,
+  unclaimedQuery,
+} from '@/pages/executors/queries';
 import { UnclaimedApps } from '@/pages/executors/UnclaimedApps';
 import { Page, Panel } from '@/parts/Page';
 import { ProblemNotice } from '@/parts/ProblemNotice';
@@ -23,7 +30,9 @@ const FILTERS = ['text'] as const;
 /** Groups and what they offer; executors, whether they live, and who reaches them. */
 export function Executors() {
   const { t } = useTranslation('executors');
-  const everything = useMay()('view');
+  const may = useMay();
+  const everything = may('view');
+  const administers = may('administer');
   const [{ text }, change] = useUrlFilters(FILTERS);
   const polling = usePolling(5_000);
   const executors = useQuery({
@@ -33,6 +42,7 @@ export function Executors() {
   const groups = useQuery(groupsQuery);
   const unclaimed = useQuery({ ...unclaimedQuery, enabled: everything });
   const removed = useQuery({ ...removedQuery, refetchInterval: polling });
+  const keys = useQuery({ ...executorKeysQuery, enabled: administers, refetchInterval: polling });
   const failed = [executors, groups].find((one) => one.isError && !one.data);
   const known = groups.data?.items;
   const shown = executors.data && executorsWith(text, executors.data.items, known ?? []);
@@ -53,6 +63,7 @@ export function Executors() {
           {executors.data?.fromMemory && <Alert type="warning" showIcon title={t('fromMemory')} />}
           <div className="page-stack">
             <UnclaimedApps items={unclaimed.data?.items ?? []} />
+            <ExecutorKeys items={administers ? (keys.data?.items ?? []) : []} />
             <Panel title={t('groups.title')} extra={<AddGroup />} flush>
               <GroupTable groups={known && groupsWith(text, known)} executors={executors.data?.items ?? []} />
             </Panel>

@@ -6,7 +6,7 @@ import { useTranslation } from 'react-i18next';
 import { api, got } from '@/api/client';
 import { gotTagged } from '@/api/tagged';
 import type { Group } from '@/api/types';
-import { bodyOf, DIALECTS, formOf, type GroupForm, NEW_GROUP } from '@/pages/executors/groupForm';
+import { ADMISSIONS, bodyOf, DIALECTS, formOf, type GroupForm, NEW_GROUP } from '@/pages/executors/groupForm';
 import { ConfirmAction } from '@/parts/ConfirmAction';
 import { FormDialog } from '@/parts/FormDialog';
 import { PermissionGate } from '@/parts/PermissionGate';
@@ -116,6 +116,9 @@ function Fields({ stored }: { stored: boolean }) {
       )}
       <Form.Item name="dialect" label={t('groups.dialect')} extra={t('group.dialectHint')}>
         <Select options={DIALECTS.map((one) => ({ value: one, label: t(`dialect.${one}`) }))} />
+      </Form.Item>
+      <Form.Item name="admission" label={t('admission.label')} extra={t('admission.hint')}>
+        <Radio.Group options={ADMISSIONS.map((one) => ({ value: one, label: t(`admission.${one}`) }))} />
       </Form.Item>
     </>
   );

@@ -10,6 +10,7 @@ const stored: Group = {
   address_list: ['http://10.0.0.1:9999'],
   dialect: 'xxl',
   scripts_allowed: true,
+  admission: 'known',
   unreadable: null,
 };
 
@@ -20,6 +21,7 @@ test('addresses of the registry are not written back', () => {
     address_type: 0,
     address_list: [],
     dialect: 'xxl',
+    admission: 'known',
   });
 });
 

@@ -3,7 +3,7 @@
 import { queryOptions } from '@tanstack/react-query';
 import { api, got } from '@/api/client';
 import { serverNow } from '@/api/serverClock';
-import type { Executor, Group, GroupDialect } from '@/api/types';
+import type { Executor, ExecutorKey, Group, GroupDialect } from '@/api/types';
 import { type BeatRules, USUAL } from '@/parts/time/staleness';
 
 const AT_ONCE = 200;
@@ -52,6 +52,20 @@ export const groupsQuery = queryOptions({
   meta: { alsoToldBy: ['executors'] },
   queryFn: () => got(api.GET('/api/v1/groups', { params: { query: { limit: AT_ONCE } } })),
 });
+
+/** Executors by their keys: whoever waits to be admitted is in here only. */
+export const executorKeysQuery = queryOptions({
+  queryKey: ['executors', 'keys'],
+  queryFn: () => got(api.GET('/api/v1/executor-keys', { params: { query: { limit: AT_ONCE } } })),
+});
+
+export async function admit({ id }: ExecutorKey): Promise<void> {
+  await got(api.POST('/api/v1/executor-keys/{executor_id}/admit', { params: { path: { executor_id: id } } }));
+}
+
+export async function revoke({ id }: ExecutorKey): Promise<void> {
+  await got(api.POST('/api/v1/executor-keys/{executor_id}/revoke', { params: { path: { executor_id: id } } }));
+}
 
 export async function adopt(appName: string): Promise<void> {
   await got(

@@ -30,7 +30,7 @@ from orth.store.tokens import Home, apps_of_jobs, homes_of_executions
 from orth.wire.channel_messages import SAID_BY_EXECUTORS, WorkerBeat
 from orth.wire.fields import BODY_LIMIT, IDENTITY_LIMIT
 from orth.wire.strict_json import read_json
-from orth.wire.work_keys import is_process_of
+from orth.wire.work_keys import is_process_of, work_key_of_process
 
 OPEN_FOR = 3_600_000
 """Milliseconds after its end for which boxes of an execution take something; the rest of its log comes much sooner."""
@@ -48,6 +48,7 @@ async def check_channel_use(tools: Tools, key: ExecutorKey, address: str, verb: 
     said = read_json(body, BODY_LIMIT)
     if not isinstance(said, dict):
         return Guest(key.token_id, app_names=key.app_names)  # refused where it is read
+    said = {**said, "work_key": _work_key(key, said.get("process"))}  # never what the body says of itself
     for queue in _texts(said.get("queues")) + _texts([said.get("queue")]):
         _check_queue(tools.door.names, key, queue)
     if verb in _OF_QUEUES and isinstance(said.get("consumer"), str):
@@ -90,11 +91,18 @@ def _check_app(key: ExecutorKey, app_name: str) -> None:
 # --- processes
 
 
+def _work_key(key: ExecutorKey, process: object) -> str | None:
+    """The work key of the process that asks, if its executor proved its key."""
+    if key.executor_id is None or not isinstance(process, str) or len(process) > IDENTITY_LIMIT:
+        return None
+    return work_key_of_process(key.token, process)
+
+
 def _check_process(incarnation: str, said: Said) -> None:
     """A process alone uses what bears its name."""
     if not is_process_of(incarnation, said.get("work_key")):
         raise Forbidden(
-            f"Only the process {incarnation[:160]!r} itself may do that: it proves its work key.", hint=_HINT
+            f"Only the process {incarnation[:160]!r} itself may do that: it proves the key of its executor.", hint=_HINT
         )
 
 
@@ -126,7 +134,9 @@ async def _check_own_box(tools: Tools, key: ExecutorKey, box: str, said: Said) -
     """
     before, _, after = tools.door.names.acknowledged("\0").partition("\0")
     incarnation = box.removeprefix(before).removesuffix(after)
-    if not key.serves(await _app_of(tools, incarnation) or ""):
+    app_name = await _app_of(tools, incarnation)
+    own = app_name is None and is_process_of(incarnation, said.get("work_key"))
+    if not own and not key.serves(app_name or ""):
         raise _not_its_box(key, box)
     if box.startswith(before) and box.endswith(after):
         _check_process(incarnation, said)

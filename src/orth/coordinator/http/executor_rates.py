@@ -33,13 +33,13 @@ class ExecutorRates:
 
     def check(self, key: ExecutorKey, size: int = 0) -> None:
         """Raise ``TooOften`` if the token of a group registers too often; ``size`` is that of the body."""
-        if key.app_names is None:
+        if key.token_id is None:
             return
         now = self._clock.monotonic()
         if now - self._counted_at >= _COUNTED_EVERY:
             self._known = Counter(entry.app_name for entry, _age in self._roster.entries())
             self._counted_at = now
-        beats = sum(self._known[name] for name in key.app_names) * _CALLS_PER_BEAT / self._heartbeat
+        beats = sum(self._known[name] for name in key.app_names or ()) * _CALLS_PER_BEAT / self._heartbeat
         self._buckets.take(
             f"executor token {key.token_id}", max(1.0, size / _LARGE) * self._rate / (self._rate + beats)
         )

@@ -33,6 +33,7 @@ from orth.coordinator.http.signed_paths import signed_path
 from orth.coordinator.http.tools import Tools
 from orth.coordinator.registry import TooManyExecutors, TooManyHandlers
 from orth.domain.audit import Deed
+from orth.domain.enrolments import Admission
 from orth.domain.executions import FAILURE, SUCCESS
 from orth.errors import Forbidden, Invalid, OrthError, StoreUnavailable, TooBusy, TooLarge, Unauthenticated
 from orth.wire.beginnings import BEGUN_PATH, read_begun
@@ -45,10 +46,11 @@ from orth.wire.dialects import (
     reads_verdicts,
     verdicts_payload,
 )
-from orth.wire.messages import Extension, RegistryRequest, Reply
+from orth.wire.enrolment import read_enrolment
+from orth.wire.messages import Announcement, Extension, RegistryRequest, Reply
 from orth.wire.open_offers import OPEN_OFFERS_PATH, read_open_offers_question
 from orth.wire.signatures import RECEIVER_HEADER, BadSignature
-from orth.wire.work_keys import acknowledgement, work_key_of
+from orth.wire.work_keys import acknowledgement, is_process_of, work_key_of, work_key_of_process
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +66,22 @@ class Call:
 Answering = Callable[[Tools, Call], Awaitable[object]]
 
 
+async def _enrol(tools: Tools, call: Call) -> object:
+    tools.executor_rates.check(call.key, len(call.body))
+    request = read_enrolment(call.body)
+    _check_claim(tools, call, request.registry_key, request.registry_value)
+    answer = await tools.enrolling.take(request, call.key, call.address)
+    return answer.model_dump(mode="json", by_alias=True)
+
+
 async def _registry(tools: Tools, call: Call) -> object:
     tools.executor_rates.check(call.key, len(call.body))
     request = _read_beat(tools, call)
+    if call.key.executor_id is None and await tools.access.keys.admission(request.registry_key) is Admission.KNOWN:
+        raise Forbidden(
+            f"The group of {request.registry_key!r} lets in known executors only, and this one has no key of its own.",
+            hint="Use an executor of Orth; write down the address of an executor of another make in the group.",
+        )
     if tools.settings.security.require_signatures and not _reads_signatures(request):
         raise Forbidden(
             "Only executors that read signatures may register here.",
@@ -102,12 +117,29 @@ def _reads_signatures(request: RegistryRequest) -> bool:
 
 def _read_beat(tools: Tools, call: Call) -> RegistryRequest:
     request = read_registry(call.body)
-    if "," in request.registry_value:
+    _check_claim(tools, call, request.registry_key, request.registry_value)
+    said = request.orth
+    if said is None:
+        return request
+    return request.model_copy(update={"orth": said.model_copy(update={"work_key": _work_key(call.key, said)})})
+
+
+def _work_key(key: ExecutorKey, said: Announcement) -> str | None:
+    """The work key of the process that beats, if an executor proved its key; its name is made from that."""
+    if key.executor_id is None:
+        return None
+    work_key = None if said.process is None else work_key_of_process(key.token, said.process)
+    if not is_process_of(said.incarnation, work_key):
+        raise Forbidden("The incarnation is not of a process of this executor.", hint="Use an executor of Orth.")
+    return work_key
+
+
+def _check_claim(tools: Tools, call: Call, app_name: str, address: str) -> None:
+    if "," in address:
         raise Invalid("The address has a comma, which ends an address in a list.", field="registryValue")
-    check_address(tools.settings, request.registry_value, "registryValue")
-    if not call.key.serves(request.registry_key):
-        raise not_its_app(call.key, request.registry_key)
-    return request
+    check_address(tools.settings, address, "registryValue")
+    if not call.key.serves(app_name):
+        raise not_its_app(call.key, app_name)
 
 
 async def _callback(tools: Tools, call: Call) -> object:
@@ -160,6 +192,7 @@ async def _job_call(_tools: Tools, _call: Call) -> object:
 JOB_CALLS = ("addJob", "updateJob", "removeJob", "startJob", "stopJob", "triggerJob")
 """What an executor of xxl-job 3.5 may call, and nobody here."""
 _CALLS: dict[str, Answering] = {"registry": _registry, "registryRemove": _registry_remove, "callback": _callback}
+_CALLS["enrolment"] = _enrol
 _CALLS |= dict.fromkeys(JOB_CALLS, _job_call)
 _PATHS = {f"{prefix}/{name}": call for prefix in PREFIXES for name, call in _CALLS.items()}
 _PATHS[BEGUN_PATH] = _begun
@@ -203,7 +236,7 @@ def _endpoint(answer: Answering) -> Callable[[Request], Awaitable[Response]]:
         tools: Tools = request.app.state.tools
         call: Call | None = None
         try:
-            call = await _admitted(tools, request)
+            call = await _admitted(tools, request, enrols=answer is _enrol)
             check_network(call.key, call.address)
             payload = await answer(tools, call)
         except OrthError as error:
@@ -244,9 +277,10 @@ def _of_ours(answer: Response, tools: Tools) -> Response:
     return answer
 
 
-async def _admitted(tools: Tools, request: Request) -> Call:
+async def _admitted(tools: Tools, request: Request, *, enrols: bool) -> Call:
     body, address = await request.body(), client_address(request, tools.settings)
-    key = await tools.access.admit(Asked(request.method, signed_path(request.scope), request.headers, body))
+    asked = Asked(request.method, signed_path(request.scope), request.headers, body)
+    key = await tools.access.admit(asked, enrols=enrols)
     known_caller(request.scope)
     tools.refusals.proved(address, key.key.id)
     return Call(key, request.headers, body, address)

@@ -15,6 +15,7 @@ from orth.coordinator.http.tools import Tools, ToolsHere
 from orth.coordinator.http.versions import IfMatch, check_match
 from orth.domain.access import Permission
 from orth.domain.audit import Deed
+from orth.domain.enrolments import Admission
 from orth.domain.jobs import AddressType, Group, GroupDialect
 from orth.errors import InvalidValue
 from orth.store.announced import announced_handlers
@@ -41,6 +42,11 @@ class GroupBody(BaseModel):
     dialect: GroupDialect = Field(GroupDialect.AUTO, description="How its executors are spoken to.")
     scripts_allowed: StrictBool | None = Field(
         None, description="Whether code of jobs may be written and run here; unsaid: as it is, and at first not."
+    )
+    admission: Admission | None = Field(
+        None,
+        description="Whom it lets in as an executor: open: whoever has a token of the group; known: who was admitted, "
+        "or came with a join token. Unsaid: as it is, and at first open.",
     )
 
     @field_validator("address_list", mode="before")
@@ -76,6 +82,7 @@ class GroupBody(BaseModel):
             tuple(self.address_list),
             self.dialect,
             scripts_allowed=unsaid if self.scripts_allowed is None else self.scripts_allowed,
+            admission=self.admission or (Admission.OPEN if stored is None else stored.admission),
         )
 
 
@@ -87,6 +94,7 @@ class GroupShown(BaseModel):
     address_list: list[str]
     dialect: str = Field(description="How its executors are spoken to.")
     scripts_allowed: bool = Field(description="Whether code of jobs may be written and run here.")
+    admission: Admission = Field(description="Whom it lets in as an executor.")
     unreadable: str | None = Field(
         None, description="What of it this version does not know. Nothing is sent to its executors until it is written."
     )
@@ -172,7 +180,7 @@ async def show_group(tools: Tools, group_id: int, response: Response) -> GroupSh
 
 def _etag(group: Group) -> str:
     """A tag of what people write: the addresses an automatic group follows are not an edit."""
-    written = [group.title, int(group.address_type), group.dialect, group.scripts_allowed]
+    written = [group.title, int(group.address_type), group.dialect, group.scripts_allowed, group.admission]
     written += [str(value) for _column, value in group.unknown]
     if group.address_type is AddressType.MANUAL:
         written += group.addresses
@@ -237,6 +245,7 @@ def _shown(group: Group) -> dict[str, Any]:
         "address_list": list(group.addresses),
         "dialect": group.dialect,
         "scripts_allowed": group.scripts_allowed,
+        "admission": group.admission.value,
         "unreadable": group.unreadable or None,
         **{column: value for column, value in group.unknown if column == "dialect" or isinstance(value, int)},
     }

@@ -12,7 +12,7 @@ from datetime import timedelta
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, model_validator
 
 from orth.coordinator.http.callers import Caller, CallerHere, needs
 from orth.coordinator.http.paging import Cursor, Limit, Page, page, position
@@ -44,6 +44,7 @@ TokenId = Annotated[int, Path(ge=1, le=2**63 - 1)]
 GroupId = Annotated[int, Field(ge=1, le=2**31 - 1)]
 _ADMINISTRATORS = needs(Permission.ADMINISTER, everywhere=True)
 _DEFAULT_DAYS = 90
+_JOIN_DAYS = 7
 _LONGEST_OVERLAP = 30 * 86_400
 
 
@@ -65,6 +66,11 @@ class TokenBody(BaseModel):
         description="Of an executor token: the networks from which it is accepted, such as 10.20.0.0/16. "
         "None: from everywhere.",
     )
+    once: StrictBool = Field(
+        False,
+        description="Of an executor token: it admits one executor, also to a group that lets in known ones only, and "
+        f"is used up by that. Good for {_JOIN_DAYS} days unless said.",
+    )
     expires_in_days: int | None = Field(
         None, ge=1, le=36_500, description=f"{_DEFAULT_DAYS} unless said; those of executors then never expire."
     )
@@ -74,7 +80,7 @@ class TokenBody(BaseModel):
         has_rights = self.role is not None or bool(self.group_roles)
         if self.kind is TokenKind.EXECUTOR and (has_rights or not self.app_names):
             raise InvalidValue.of("executor_token_parts")
-        if self.kind is TokenKind.API and (self.app_names or self.networks or not has_rights):
+        if self.kind is TokenKind.API and (self.app_names or self.networks or self.once or not has_rights):
             raise InvalidValue.of("api_token_parts")
         for network in self.networks:
             _checked_network(network)
@@ -90,12 +96,13 @@ class TokenBody(BaseModel):
             created_by=caller.owner[:64],
             created_at=now,
             expires_at=self._end(caller, now),
+            once=self.once,
         )
 
     def _end(self, caller: Caller, now: int) -> int | None:
         """When it expires. Unless it was said, not after the token it is made with."""
         if self.kind is TokenKind.EXECUTOR and self.expires_in_days is None:
-            return None
+            return now + _JOIN_DAYS * 86_400_000 if self.once else None
         end = now + (self.expires_in_days or _DEFAULT_DAYS) * 86_400_000
         bound = None if caller.token is None or self.kind is TokenKind.EXECUTOR else caller.token.expires_at
         return end if bound is None or self.expires_in_days is not None else min(end, bound)
@@ -129,6 +136,7 @@ class TokenShown(BaseModel):
     group_roles: dict[int, Role]
     app_names: list[str]
     networks: list[str] = Field(description="Of an executor token: those it is accepted from. None: everywhere.")
+    once: bool = Field(description="Of an executor token: it admits one executor and is used up by that.")
     created_by: str = Field(description="The user who owns it.")
     owner_state: OwnerState | None = Field(
         description="An API token is good only while its owner is active, and may no more than they may. Null: it is a "
@@ -280,6 +288,7 @@ def _told(token: Token) -> dict[str, object]:
         "group_roles": {str(group): role.value for group, role in rights.in_groups.items()},
         "app_names": list(token.app_names),
         "networks": list(token.networks),
+        "once": token.once,
         "expires_at": token.expires_at,
     }
 
@@ -294,6 +303,7 @@ def _shown(seen: _Seen) -> dict[str, Any]:
         "group_roles": dict(token.rights.in_groups),
         "app_names": list(token.app_names),
         "networks": list(token.networks),
+        "once": token.once,
         "created_by": token.created_by,
         "owner_state": seen.owner,
         "created_at": token.created_at,

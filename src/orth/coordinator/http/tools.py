@@ -12,6 +12,7 @@ from orth.cluster.membership import Membership
 from orth.coordinator.alarming.senders import Senders
 from orth.coordinator.beginnings import Beginnings
 from orth.coordinator.callbacks import Callbacks
+from orth.coordinator.enrolling import Enrolling
 from orth.coordinator.executor_access import ExecutorAccess
 from orth.coordinator.http.channels import ChannelDoor
 from orth.coordinator.http.executor_rates import ExecutorRates
@@ -105,6 +106,8 @@ class Tools:
     places: Places
     """Room for listeners of the feed."""
     sealing: Sealing
+    enrolling: Enrolling
+    """Takes the keys of executors."""
     access: ExecutorAccess
     """Who is let in as an executor."""
     refusals: Refusals
