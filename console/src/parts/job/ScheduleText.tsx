@@ -1,3 +1,4 @@
+import { Fragment } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Job } from '@/api/types';
 import type { Language } from '@/i18n/languages';
@@ -34,6 +35,21 @@ export function useScheduleWords(): (schedule: Schedule) => string {
   };
 }
 
+/** The name of a zone, which may go on in the next line behind a slash. */
+function Zone({ name }: { name: string }) {
+  const parts = name.split('/');
+  return parts.map((part, index) => (
+    <Fragment key={part}>
+      {part}
+      {index < parts.length - 1 && (
+        <>
+          /<wbr />
+        </>
+      )}
+    </Fragment>
+  ));
+}
+
 /** When a job fires: in words, and as it is written, with its zone. */
 export function ScheduleText({ schedule }: { schedule: Schedule }) {
   const { t } = useTranslation('jobs');
@@ -43,7 +59,10 @@ export function ScheduleText({ schedule }: { schedule: Schedule }) {
     <span className="schedule-text">
       <span title={words}>{words}</span>
       <span className="cell-sub schedule-conf">
-        <span className="mono">{schedule.schedule_conf}</span> <span>· {schedule.timezone}</span>
+        <span className="mono">{schedule.schedule_conf}</span>{' '}
+        <span>
+          · <Zone name={schedule.timezone} />
+        </span>
       </span>
     </span>
   );
