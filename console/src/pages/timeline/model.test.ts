@@ -19,6 +19,7 @@ import {
   zoomIn,
 } from '@/pages/timeline/model';
 
+const SECOND = 1_000;
 const NOW = Date.parse('2026-01-30T10:00:00Z');
 const at = (minutes: number) => new Date(NOW + minutes * MINUTE).toISOString();
 const NAMING = {
@@ -185,12 +186,12 @@ describe('rows', () => {
 
   it('keep what overlaps apart, up to a few lanes', () => {
     const bars = [1, 2, 3, 4, 5, 6].map((id) => barOf(execution(id, {}), NOW));
-    const laid = inLanes(bars);
+    const laid = inLanes(bars, HOUR);
     expect(laid.lanes).toBe(4);
     expect(laid.bars.map((bar) => bar.lane)).toEqual([0, 1, 2, 3, 3, 3]);
     expect(laid.covered).toBe(2);
     const after = barOf(execution(9, { start_time: at(-20), handle_time: at(-10) }), NOW);
-    expect(inLanes([...bars.slice(0, 1), after]).lanes).toBe(1);
+    expect(inLanes([...bars.slice(0, 1), after], HOUR).lanes).toBe(1);
   });
 
   /** `[from, to]` in ms from now. */
@@ -212,13 +213,19 @@ describe('rows', () => {
   });
 
   it('keep apart what ran at the same time, however short', () => {
-    expect(inLanes([bar(1, 0, 10), bar(2, 5, 15), bar(3, 5, 12)]).bars.map(({ lane }) => lane)).toEqual([0, 1, 2]);
-    expect(inLanes([bar(1, 0, 10), bar(2, 0, 10)]).lanes).toBe(2);
+    expect(inLanes([bar(1, 0, 10), bar(2, 5, 15), bar(3, 5, 12)], SECOND).bars.map(({ lane }) => lane)).toEqual([
+      0, 1, 2,
+    ]);
+    expect(inLanes([bar(1, 0, 10), bar(2, 0, 10)], SECOND).lanes).toBe(2);
   });
 
   it('take an end that was recorded a moment late for no overlap', () => {
-    expect(inLanes([bar(1, 0, 5_040), bar(2, 5_000, 9_000)]).lanes).toBe(1);
-    expect(inLanes([bar(1, 0, 5_200), bar(2, 5_000, 9_000)]).lanes).toBe(2);
+    expect(inLanes([bar(1, 0, 5_040), bar(2, 5_000, 9_000)], SECOND).lanes).toBe(1);
+    expect(inLanes([bar(1, 0, 5_200), bar(2, 5_000, 9_000)], HOUR).lanes).toBe(2);
+    const burst = Array.from({ length: 9 }, (_, at) => bar(at, at * 5, at * 5 + 20));
+    expect(inLanes(burst, SECOND).lanes).toBe(4);
+    expect(inLanes(burst, 24 * HOUR).lanes, 'where it is less than a pixel').toBe(1);
+    expect(inLanes([bar(1, 0, 60_000), bar(2, 5_000, 70_000)], 24 * HOUR).lanes, 'of runs that are as well').toBe(2);
   });
 
   it('have the fires to come beside what ran, and not those that are past', () => {

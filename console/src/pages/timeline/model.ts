@@ -110,24 +110,28 @@ export function barOf(execution: Execution, now: number): Omit<Bar, 'lane'> {
   return { execution, opened: Math.min(opened, from), from, to: Math.max(from, to) };
 }
 
-/** An end is recorded when the result arrives, by another clock than the start: at most so many ms late, and no more
- * than this share of the time before. */
-const [LATE, LATE_SHARE] = [100, 0.1];
+/** An end is recorded when the result arrives, by another clock than the start: so many ms late at most. */
+const LATE = 100;
+/** Where that could be seen, an end is no later than this share of the time before. */
+const LATE_SHARE = 0.1;
+/** A chart is about so many pixels wide. */
+const PIXELS = 1_000;
 
 /** Whether a bar may lie in one lane behind another. Time decides, not how wide bars are drawn. */
-function isBehind(last: Omit<Bar, 'lane'>, bar: Omit<Bar, 'lane'>): boolean {
-  const overlap = last.to - bar.from;
-  return overlap <= Math.min(LATE, LATE_SHARE * (bar.from - last.from));
+function isBehind(last: Omit<Bar, 'lane'>, bar: Omit<Bar, 'lane'>, width: number): boolean {
+  const seen = width < LATE * PIXELS;
+  return last.to - bar.from <= (seen ? Math.min(LATE, LATE_SHARE * (bar.from - last.from)) : LATE);
 }
 
-/** Executions that ran at the same time lie in lanes below each other; beyond a few, in the last one. */
-export function inLanes(bars: Omit<Bar, 'lane'>[]): Pick<Row, 'bars' | 'lanes' | 'covered'> {
+/** Executions that ran at the same time lie in lanes below each other; beyond a few, in the last one. `width`: of the
+ * span, in ms. */
+export function inLanes(bars: Omit<Bar, 'lane'>[], width: number): Pick<Row, 'bars' | 'lanes' | 'covered'> {
   const lasts: Omit<Bar, 'lane'>[] = [];
   let covered = 0;
   const laid = [...bars]
     .sort((one, other) => one.from - other.from || one.execution.id - other.execution.id)
     .map((bar) => {
-      const free = lasts.findIndex((last) => isBehind(last, bar));
+      const free = lasts.findIndex((last) => isBehind(last, bar, width));
       const lane = free >= 0 ? free : Math.min(lasts.length, LANES - 1);
       if (free < 0 && lasts.length === LANES) covered += 1;
       const last = lasts[lane];
@@ -172,7 +176,7 @@ export function layRows({ executions, upcoming, by, span, now, naming }: Given):
       if (often !== null) row.oftenFrom = Math.min(often, row.oftenFrom ?? often);
     }
   }
-  const rows = [...found.values()].map(({ row, loose }) => ({ ...row, ...inLanes(loose) }));
+  const rows = [...found.values()].map(({ row, loose }) => ({ ...row, ...inLanes(loose, span.to - span.from) }));
   const order = (row: Row) => LAST.indexOf(row.key);
   return rows.sort((one, other) => order(one) - order(other) || one.name.localeCompare(other.name));
 }
