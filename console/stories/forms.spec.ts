@@ -132,3 +132,19 @@ test('no button that takes a choice back is named in another language', async ({
   }
   await expect(page.getByLabel('Heure', { exact: true })).toHaveValue('02:30');
 });
+
+test('a job may overlap across executors when the editor says so', async ({ signedIn: page }) => {
+  const id = await made(page, 'May overlap');
+  expect((await call(page, 'GET', `/jobs/${id}`)).overlap).toBe('cluster');
+  await page.goto(`/jobs/${id}/edit`);
+  await page.getByRole('combobox', { name: 'Applies to' }).click();
+  await page.getByTitle('Each executor').click();
+  await expect(page.getByText('Executions on different executors may run at the same time').first()).toBeVisible();
+  await page.getByRole('button', { name: 'Save' }).click();
+  const changes = page.getByRole('dialog');
+  await expect(changes).toContainText('Each executor');
+  await changes.getByRole('button', { name: 'Save' }).click();
+  await expect(page.getByRole('heading', { level: 1, name: 'May overlap' })).toBeVisible();
+  expect((await call(page, 'GET', `/jobs/${id}`)).overlap).toBe('executor');
+  await call(page, 'DELETE', `/jobs/${id}`);
+});
