@@ -33,19 +33,23 @@ it.each([
   ['leaving', 'unavailable.leaving'],
   ['full', 'unavailable.full'],
   ['what a newer version says', 'unavailable.other'],
-])('says why an executor takes no new executions: %s', async (unavailable, said) => {
-  render(
-    <QueryClientProvider client={new QueryClient()}>
-      <MemoryRouter>
-        <InstanceTable
-          executors={[{ ...EXECUTOR, unavailable }]}
-          removed={[]}
-          groups={[]}
-          answeredAt={0}
-          rules={USUAL}
-        />
-      </MemoryRouter>
-    </QueryClientProvider>,
-  );
-  expect(await screen.findByText(said)).toBeTruthy();
-}, 20_000); // a table and all its styles
+])(
+  'says why an executor takes no new executions: %s',
+  async (unavailable, said) => {
+    render(
+      <QueryClientProvider client={new QueryClient()}>
+        <MemoryRouter>
+          <InstanceTable
+            executors={[{ ...EXECUTOR, unavailable }]}
+            removed={[]}
+            groups={[]}
+            answeredAt={0}
+            rules={USUAL}
+          />
+        </MemoryRouter>
+      </QueryClientProvider>,
+    );
+    expect(await screen.findByText(said)).toBeTruthy();
+  },
+  20_000,
+); // a table and all its styles
