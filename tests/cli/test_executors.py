@@ -5,7 +5,8 @@ import pytest
 from orth.errors import Invalid, NotFound
 from tests.cli.conftest import Run
 from tests.cli.signed_in import SignedIn
-from tests.coordinator.http.live import Site
+from tests.coordinator.http.enrolled import EnrolledCaller
+from tests.coordinator.http.live import ACCESS_TOKEN, Site
 
 FIRST, SECOND = "http://10.0.0.1:9999", "http://10.0.0.2:9999"
 
@@ -45,3 +46,16 @@ def test_an_address_in_two_groups_needs_the_name_of_one(orth: Orth, run: Run) ->
     assert drained(orth) == []
     missing = run("executors", "drain", "http://10.0.0.9:9999", **orth.environ)
     assert isinstance(missing.exception, NotFound)
+
+
+def test_an_executor_is_admitted_and_revoked(orth: Orth) -> None:
+    orth.site.admin().post("/api/v1/groups", {"app_name": "known-ones", "admission": "known"})
+    executor = EnrolledCaller(orth.site.url, ACCESS_TOKEN, "known-ones", orth.site.clock)
+    assert executor.beat().status == 403
+    (number,) = orth("keys", "--waiting", "-o", "name").split()
+    assert orth("keys", "--waiting").split()[:3] == ["ID", "GROUP", "STATE"]
+    assert orth("admit", number) == f"Executor {number} ({executor.address}, known-ones) is admitted.\n"
+    assert executor.beat().status == 200
+    assert orth("keys", "--waiting", "-o", "name").split() == []
+    assert orth("revoke", number) == f"Executor {number} ({executor.address}, known-ones) is revoked.\n"
+    assert executor.beat().status in (401, 409)

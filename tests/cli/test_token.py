@@ -6,6 +6,7 @@ import pytest
 
 from tests.cli.conftest import Run
 from tests.cli.signed_in import SignedIn
+from tests.coordinator.http.enrolled import EnrolledCaller
 from tests.coordinator.http.live import Caller, Site
 
 
@@ -64,3 +65,11 @@ def test_a_group_that_is_not_there(orth: Orth, run: Run) -> None:
         result = run("token", "create", "ci", "--in-group", given, **orth.environ)
         assert result.exit_code == code
         assert told in (result.output or str(result.exception)) + str(result.exception)
+
+
+def test_a_join_token_admits_one_executor(orth: Orth) -> None:
+    made = orth("create", "for one", "--executor", "reports", "--once")
+    assert "admit one executor of reports" in made
+    first, second = (EnrolledCaller(orth.site.url, text_of(made), "reports", orth.site.clock) for _ in range(2))
+    assert first.beat().status == 200
+    assert second.beat().status in (401, 409)
