@@ -7,6 +7,7 @@ parses and fires at least once more, the calendar exists, and the handler is one
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
+from itertools import chain
 
 from orth.coordinator.broadcasts import EVERYBODY, Avoid, is_broadcast
 from orth.coordinator.due import restarted
@@ -17,10 +18,11 @@ from orth.coordinator.withdrawing import withdraw
 from orth.domain import reasons
 from orth.domain.enrolments import Admission
 from orth.domain.jobs import GlueType, Group, Job, ScheduleType
+from orth.domain.parameter_schema import misfit
 from orth.domain.schedules import Schedule, parse_schedule
-from orth.errors import Conflict, Invalid, NotFound, OrthError
+from orth.errors import Conflict, Invalid, NotFound, OrthError, quotable
 from orth.store.ahead import decided_after
-from orth.store.announced import offered_handlers
+from orth.store.announced import announced_handlers, offered_handlers
 from orth.store.calendars import calendars_by_id
 from orth.store.database import Connection
 from orth.store.enrolments import remove_unknown
@@ -29,6 +31,8 @@ from orth.store.glue_versions import forget_glue_versions, leave_group
 from orth.store.groups import create_group, get_group, set_group
 from orth.store.jobs import create_job, delete_job, get_job, hold_job, replace_job
 from orth.store.registry import refresh_addresses
+
+_SAID = 200
 
 
 def define_group(connection: Connection, group: Group, now: int) -> int:
@@ -55,6 +59,7 @@ def define(connection: Connection, job: Job, now: int, allow_unknown_handler: bo
     check_references(connection, job)
     if not allow_unknown_handler:
         _check_handler(connection, job)
+        _check_parameter(connection, job)
     return create_job(connection, job, now)
 
 
@@ -69,6 +74,8 @@ def edit(connection: Connection, stored: Job, edited: Job, now: int, allow_unkno
     check_references(connection, edited, stored)
     if not allow_unknown_handler and _performer(stored) != _performer(edited):
         _check_handler(connection, edited)
+    if not allow_unknown_handler and _called(stored) != _called(edited):
+        _check_parameter(connection, edited)
     again = _withdraw(connection, stored, schedule, now, reasons.JOB_CHANGED)
     started = stored.trigger_status or bool(again)
     if started and retimed:
@@ -208,6 +215,24 @@ def _check_handler(connection: Connection, job: Job) -> None:
     wanted = source.executor_handler
     if offered is not None and wanted not in offered:
         raise _unknown_handler(group.app_name, wanted, sorted(offered))
+
+
+def _check_parameter(connection: Connection, job: Job) -> None:
+    """Refuse a parameter that no executor of the group would take for the handler."""
+    source = source_of(connection, job)
+    if source.glue_type is not GlueType.BEAN or not job.executor_param.strip():
+        return
+    group = get_group(connection, job.job_group)
+    lists = announced_handlers(connection, group.app_name)
+    schemas = [one.get("params_schema") for one in chain(*lists) if one.get("name") == source.executor_handler]
+    found = [misfit(schema if isinstance(schema, dict) else None, job.executor_param) for schema in schemas]
+    if found and None not in found:
+        about = {"handler": source.executor_handler, "said": quotable(found[0], _SAID)}
+        raise Invalid.of("parameter_unfit", **about, field="executor_param")
+
+
+def _called(job: Job) -> tuple[object, ...]:
+    return _performer(job), job.executor_param
 
 
 def _unknown_handler(app_name: str, wanted: str, known: Sequence[str]) -> Invalid:

@@ -97,6 +97,10 @@ SAYINGS: Mapping[str, tuple[str, str]] = {
         "{address} is not an executor of {group}.",
         "Known: {names}.",
     ),
+    "parameter_unfit": (
+        "The parameter does not fit the handler '{handler}': {said}.",
+        "Correct it, or leave it empty and give it with each trigger.",
+    ),
     "unknown_handler_like": (
         "No executor of {group} has a handler '{handler}'.",
         "Did you mean {near}? Known: {names}. To save it anyway: ?allow_unknown_handler=true",

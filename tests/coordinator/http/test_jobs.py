@@ -284,6 +284,24 @@ def test_a_handler_nobody_has_is_refused_with_the_nearest_one(site: Site, admin:
     assert admin.post(JOBS, {**body, "executor_handler": "report"}).status == 201
 
 
+def test_a_parameter_that_the_handler_would_refuse_is_not_saved(site: Site, admin: Caller, executor: Caller) -> None:
+    schema = {"type": "object", "properties": {"market": {"type": "string"}}, "additionalProperties": False}
+    said = {"incarnation": "one", "handlers": [{"name": "sync", "params_schema": schema}]}
+    beat = {"registryKey": "demo", "registryValue": "http://127.0.0.1:9999", "orth": said}
+    executor.post("/api/registry", beat).envelope()
+    body = {"job_group": site.group(), "job_desc": "sync", "executor_handler": "sync"}
+    before = site.state()
+    refused = admin.post(JOBS, {**body, "executor_param": '{"markt": "x"}'}).problem(422)
+    sentence = "The parameter does not fit the handler 'sync': markt: there is no such argument; known: market."
+    assert refused["detail"] == sentence
+    assert site.state() == before
+    made = admin.post(JOBS, {**body, "executor_param": '{"market": "x"}'})
+    assert made.status == 201
+    admin.call("PATCH", made.headers["location"], {"executor_param": "paris"}).problem(422)
+    assert admin.call("PATCH", made.headers["location"], {"executor_param": ""}).status == 200
+    assert admin.post(f"{JOBS}?allow_unknown_handler=true", {**body, "executor_param": "paris"}).status == 201
+
+
 @pytest.mark.parametrize("handler", ["os.system", "__import__", "report; rm -rf", "../report"])
 def test_a_handler_name_is_looked_up_and_nothing_else(
     site: Site, admin: Caller, executor: Caller, handler: str

@@ -1,0 +1,77 @@
+"""Whether the parameter of a job can fit what its handler announced: the JSON schema of its arguments.
+
+The executor validates each trigger, leniently: a number may be written as text. Here only what it surely refuses is
+refused, so that a mistake shows when the job is saved and not at its first run. What is not understood fits.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+_NAMED = 5
+_PARTS = {"array": list, "object": dict}
+_ARTICLE = {"integer": "an"}
+_SCALARS = ("string", "number", "integer", "boolean")
+
+
+def misfit(schema: Mapping[str, Any] | None, text: str) -> str | None:
+    """Why ``text`` does not fit ``schema``; None if it may fit. A blank one may be given with each trigger."""
+    if schema is None or schema.get("type") != "object" or not text.strip():
+        return None
+    try:
+        given = json.loads(text)
+    except ValueError:
+        return "it is not a JSON object"
+    if not isinstance(given, dict):
+        return "it is not a JSON object"
+    known = schema.get("properties")
+    known = known if isinstance(known, dict) else {}
+    if schema.get("additionalProperties") is False:
+        for name in given:
+            if name not in known:
+                return f"{name}: there is no such argument; known: {', '.join([*known][:_NAMED]) or 'none'}"
+    required = schema.get("required")
+    for name in required if isinstance(required, list) else ():
+        if name not in given:
+            return f"{name}: it is missing"
+    for name, value in given.items():
+        if name in known and (said := _misfit_of_value(known[name], value)) is not None:
+            return f"{name}: {said}"
+    return None
+
+
+def _misfit_of_value(schema: Any, value: Any) -> str | None:
+    if not isinstance(schema, dict):
+        return None
+    choices = schema.get("anyOf")
+    if isinstance(choices, list) and choices:
+        found = [_misfit_of_value(one, value) for one in choices]
+        return next((said for said in found if said is not None), None) if None not in found else None
+    allowed = schema.get("enum")
+    if isinstance(allowed, list) and schema.get("type") == "string" and value not in allowed:
+        return f"it is none of {', '.join(json.dumps(one) for one in allowed[:_NAMED])}"
+    kind = schema.get("type")
+    if kind in _PARTS:
+        return None if isinstance(value, _PARTS[kind]) else f"it should be {_with_example(kind)}"
+    if kind == "null":
+        return None if value is None else "it should be null"
+    if kind in _SCALARS and (value is None or isinstance(value, list | dict)):
+        return f"it should be {_ARTICLE.get(kind, 'a')} {kind}"
+    if kind == "string" and not isinstance(value, str) and "format" not in schema:
+        return "it should be a string"
+    return _outside(schema, value) if kind in ("number", "integer") else None
+
+
+def _outside(schema: Mapping[str, Any], value: Any) -> str | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    low, high = schema.get("minimum"), schema.get("maximum")
+    if isinstance(low, int | float) and value < low:
+        return f"{value} is less than {low}"
+    if isinstance(high, int | float) and value > high:
+        return f"{value} is more than {high}"
+    return None
+
+
+def _with_example(kind: str) -> str:
+    return 'a list, such as ["A", "B"]' if kind == "array" else 'an object, such as {"A": 1}'
