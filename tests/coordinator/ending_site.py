@@ -10,7 +10,7 @@ from sqlalchemy import Connection, select
 from orth.domain import reasons
 from orth.domain.alarms import SignKind
 from orth.domain.executions import Status
-from orth.domain.jobs import AddressType, Group, Job, MisfireStrategy, RouteStrategy, ScheduleType
+from orth.domain.jobs import AddressType, Group, Job, MisfireStrategy, Overlap, RouteStrategy, ScheduleType
 from orth.store.all_tables import metadata
 from orth.store.dispatching import doubt_earlier_dispatches
 from orth.store.groups import create_group
@@ -82,6 +82,7 @@ def set_up(connection: Connection, now: int) -> tuple[list[int], Term]:
     record_beats(connection, [Beat("ours", one, f"process at {one}", extensions) for one in OURS], now)
     theirs = create_group(connection, Group(0, "theirs", "theirs", AddressType.MANUAL, FOREIGN), now)
     plain = Job(id=0, job_group=ours, job_desc="job", executor_handler="note", executor_fail_retry_count=1)
+    plain = replace(plain, overlap=Overlap.EXECUTOR)  # ``test_overlap_machine`` has those that wait for each other
     started = replace(plain, trigger_status=True, trigger_next_time=now, due_time=now)
     child = create_job(connection, replace(plain, alarm_policy='{"each": true}'), now)
     follows, shards = (child,), RouteStrategy.SHARDING_BROADCAST
