@@ -16,6 +16,7 @@ from orth.store.sessions import (
     find_signed_in,
     good_sessions,
     hold_session,
+    newest_origins,
     note_use,
     replace_secret,
     sessions_of,
@@ -49,6 +50,14 @@ def session(user: int, name: str = "s", **changed: object) -> Session:
         agent="curl/8 é",
     )
     return replace(made, **changed)  # type: ignore[arg-type]  # any of its fields
+
+
+async def test_origins_of_the_newest_sessions_come_in_the_order_of_their_age(db: Database) -> None:
+    ada, bob = await user_id(db), await user_id(db, "bob")
+    for number, user in enumerate((ada, bob, ada)):
+        made = session(user, f"s{number}", created_at=NOW + number, address=f"203.0.113.{number}")
+        await db.tx(add_session, made)
+    assert await db.read(newest_origins, 2) == [("203.0.113.1", "bob"), ("203.0.113.2", "ada")]
 
 
 async def test_a_session_comes_back_as_stored_with_its_user(db: Database) -> None:
