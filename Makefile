@@ -26,7 +26,7 @@ CONSOLE_SOURCES := $(shell find console -type f -not -path '*/node_modules/*' \
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help install up test checks lint servers bench faults fuzz console console-check console-checked console-shots audit clean
+.PHONY: help install up test checks lint servers bench faults fuzz memory-attacks console console-check console-checked console-shots audit clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | sort -u | awk -F '\t' '{printf "  make %-15s %s\n", $$1, $$2}'
@@ -61,6 +61,9 @@ bench: $(VENV)/.development ## Run the benchmarks
 faults: $(VENV)/.development servers ## Run the fault tests in their long form
 	@if [ -d tests/faults ]; then ORTH_TEST_FAULTS=long $(PYTEST) --timeout 3600 tests/faults tests/coordinator/test_ending_machine.py tests/coordinator/test_planning_ahead_model.py $(ARGS); \
 	else echo "There are no fault tests yet."; fi
+
+memory-attacks: $(VENV)/.development ## Attack a coordinator in many ways and measure the memory it takes
+	@$(BIN)/python -m tests.security.memory_attacks $(ARGS)
 
 console: $(VENV)/.console ## Build the console
 

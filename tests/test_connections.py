@@ -11,7 +11,15 @@ from typing import Any
 import pytest
 
 from orth.clock import SystemClock
-from orth.connections import Connections, ConnectionsClosed, affordable, affordable_backlog, known_caller
+from orth.connections import (
+    UNREAD_LIMIT,
+    UNSENT_LIMIT,
+    Connections,
+    ConnectionsClosed,
+    affordable,
+    affordable_backlog,
+    known_caller,
+)
 from orth.events import Event, Events
 from orth.serving import Server, bound
 from orth.settings import Address
@@ -23,12 +31,19 @@ class Line:
     def __init__(self, *, busy: bool = False) -> None:
         self.busy = busy
         self.end: str | None = None
+        self.waiting = 0
 
     def is_busy(self) -> bool:
         return self.busy
 
     def give_up(self, *, refused: bool) -> None:
         self.end = "refused" if refused else "closed"
+
+    def unsent(self) -> int:
+        return self.waiting
+
+    def abort(self) -> None:
+        self.end = "aborted"
 
 
 def entered(connections: Connections, lines: list[Line], peer: str = "") -> list[Line]:
@@ -55,6 +70,35 @@ def test_known_callers_are_never_closed_and_then_the_new_one_is_refused() -> Non
     connections.leave(lines[0])
     (later,) = entered(connections, [Line()], "10.1.1.1")
     assert later.end is None
+
+
+def test_requests_of_strangers_that_never_end_take_little_memory() -> None:
+    connections = Connections(16)
+    known, *strangers = entered(connections, [Line() for _ in range(5)])
+    connections.know(known)
+    connections.hold(known, 10 * UNREAD_LIMIT)
+    for line in strangers[:3]:
+        connections.hold(line, UNREAD_LIMIT // 3)
+    connections.hold(strangers[1], 0)
+    connections.hold(strangers[3], UNREAD_LIMIT // 3)
+    assert [line.end for line in strangers] == [None] * 4
+    connections.hold(strangers[3], UNREAD_LIMIT // 2)
+    assert ([line.end for line in strangers], known.end) == (["closed", None, None, None], None)
+
+
+def test_answers_that_nobody_reads_take_little_memory() -> None:
+    connections = Connections(16)
+    lines = entered(connections, [Line() for _ in range(4)])
+    for line in lines[:3]:
+        connections.know(line)
+        line.waiting = UNSENT_LIMIT // 3
+        connections.stalls(line)
+    connections.flows(lines[0])
+    connections.stalls(lines[0])
+    assert {line.end for line in lines} == {None}
+    lines[3].waiting = 10
+    connections.stalls(lines[3])
+    assert [line.end for line in lines] == [None, "aborted", None, None]
 
 
 def test_one_address_has_half_of_the_places_for_strangers() -> None:

@@ -6,6 +6,11 @@ at most half of the descriptors, and callers that have not yet shown who they ar
 each address. Beyond that the oldest stranger that is not being answered is closed, which costs an honest caller at most
 a new connection; when there is none, the new one is refused.
 
+A request of a stranger that is still coming takes memory: together they have at most ``UNREAD_LIMIT``. Beyond that the
+oldest such request is closed, for an honest one is complete within a moment. What callers have asked for and do not
+read takes memory as well, whoever they are: together they have at most ``UNSENT_LIMIT``, and the one that has read
+nothing for longest is closed.
+
 An application says with ``known_caller`` that a request on a connection had a valid credential.
 """
 
@@ -21,6 +26,10 @@ from orth.events import Event, Events
 
 SMALLEST_LIMIT = 16
 SCOPE_KEY = "orth.known_caller"
+UNREAD_LIMIT = 16 * 1024 * 1024
+"""Bytes of requests of strangers that are still coming."""
+UNSENT_LIMIT = 32 * 1024 * 1024
+"""Bytes of answers that wait for their callers to read them."""
 _TOLD_EVERY = 10.0
 """Seconds between two events; a flood is one fact, not thousands."""
 
@@ -44,6 +53,14 @@ class Connection(Protocol):
         """Close it now; one that is ``refused`` has just come, and is told why."""
         ...
 
+    def unsent(self) -> int:
+        """Bytes that wait for the caller to read them."""
+        ...
+
+    def abort(self) -> None:
+        """Close it now, and forget what was not sent."""
+        ...
+
 
 class Connections:
     """The connections of one server. Used by its event loop alone."""
@@ -57,6 +74,11 @@ class Connections:
         self._strangers: dict[Connection, str] = {}
         """With their addresses, the oldest first."""
         self._by_peer: defaultdict[str, dict[Connection, None]] = defaultdict(dict)
+        self._unread: dict[Connection, int] = {}
+        """Bytes of requests of strangers that are still coming, the oldest first."""
+        self._unread_bytes = 0
+        self._unsent: dict[Connection, None] = {}
+        """Those whose callers do not read, the ones that have read nothing for longest first."""
         self._untold = 0
         self._told_at: float | None = None
 
@@ -80,7 +102,38 @@ class Connections:
             self.leave(connection)
             self._known.add(connection)
 
+    def hold(self, connection: Connection, size: int) -> None:
+        """So many bytes have come of the request on it that is still coming; 0: there is none."""
+        if connection not in self._strangers:
+            return
+        self._unread_bytes += size - self._unread.get(connection, 0)
+        if size:
+            self._unread[connection] = size
+        else:
+            self._unread.pop(connection, None)
+        while self._unread_bytes > UNREAD_LIMIT:
+            oldest = next(iter(self._unread))
+            self.leave(oldest)
+            oldest.give_up(refused=False)
+            self._tell("requests of callers that did not authenticate took too much memory")
+
+    def stalls(self, connection: Connection) -> None:
+        """Its caller does not read what is sent."""
+        self._unsent.pop(connection, None)
+        self._unsent[connection] = None
+        while sum(one.unsent() for one in self._unsent) > UNSENT_LIMIT:
+            oldest = next(iter(self._unsent))
+            self.leave(oldest)
+            oldest.abort()
+            self._tell("answers that their callers did not read took too much memory")
+
+    def flows(self, connection: Connection) -> None:
+        """Its caller has read what was sent."""
+        self._unsent.pop(connection, None)
+
     def leave(self, connection: Connection) -> None:
+        self._unsent.pop(connection, None)
+        self._unread_bytes -= self._unread.pop(connection, 0)
         self._known.discard(connection)
         peer = self._strangers.pop(connection, None)
         if peer is not None:
@@ -93,6 +146,9 @@ class Connections:
         given_up = next(connection for connection in candidates if connection is newest or not connection.is_busy())
         self.leave(given_up)
         given_up.give_up(refused=given_up is newest)
+        self._tell(cause)
+
+    def _tell(self, cause: str) -> None:
         self._untold += 1
         now = self._clock.monotonic()
         if self._told_at is None or now - self._told_at >= _TOLD_EVERY:

@@ -61,6 +61,7 @@ class GuardedHttp(HttpToolsProtocol):
         if self._all is not None:
             self._all.leave(self)
         super().connection_lost(exc)
+        self._drop_body()
 
     def is_busy(self) -> bool:
         return self._answering()
@@ -71,6 +72,32 @@ class GuardedHttp(HttpToolsProtocol):
         if refused:
             self.transport.write(_written(503, "There are too many connections."))
         self.transport.close()
+        self._drop_body()
+
+    def unsent(self) -> int:
+        return self.transport.get_write_buffer_size()
+
+    def abort(self) -> None:
+        self._expect_nothing()
+        self._refused = True
+        self.transport.abort()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        if self._all is not None:
+            self._all.stalls(self)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if self._all is not None:
+            self._all.flows(self)
+
+    def _drop_body(self) -> None:
+        """Nobody reads it any more, and the collector finds what refers to it only much later."""
+        if self.cycle is not None:
+            self.cycle.disconnected |= not self.cycle.response_complete
+            self.cycle.body = bytearray()
+            self.cycle.message_event.set()
 
     def data_received(self, data: bytes) -> None:
         if self._refused:
@@ -92,6 +119,8 @@ class GuardedHttp(HttpToolsProtocol):
             self._around += len(data)
             if self._around - self._body > HEAD_LIMIT + _FRAME_SHARE * self._body:
                 self._refuse(431, "The trailers are too large.")
+        if self._all is not None:
+            self._all.hold(self, self._head_size + self._body if self._open else 0)
         if self._deadline is None and not self._open and not self._answering():
             self._expect_within(HEAD_WITHIN)  # bytes that begin nothing, such as empty lines between requests
 

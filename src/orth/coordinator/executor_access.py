@@ -80,15 +80,18 @@ class ExecutorAccess:
             raise NotAdmitted(key.executor_id or 0)
         return key
 
-    async def glance(self, method: str, path: str, headers: Mapping[str, str]) -> None:
-        """``Unauthenticated`` for a request that ``admit`` would refuse whatever its body is: before that is read."""
+    async def glance(self, method: str, path: str, headers: Mapping[str, str]) -> ExecutorKey:
+        """Whose token a request seems to prove; ``Unauthenticated`` for one that ``admit`` would refuse whatever its
+        body is: before that is read.
+        """
         try:
             signed = signature_from(headers)
             if signed is None:
-                await self._shown(headers)
-            else:
-                key = await self.keys.named(signed.key_id)
-                self.verifier.check(signed, None if key is None else key.key, method, path)
+                return await self._shown(headers)
+            key = await self.keys.named(signed.key_id)
+            self.verifier.check(signed, None if key is None else key.key, method, path)
+            assert key is not None, "the verifier refuses what nobody has signed"
+            return key
         except BadSignature as bad:
             bad.headers = self.verifier.correction()
             raise

@@ -35,9 +35,11 @@ from orth.coordinator.first_start import (
     tell_first_sign_in,
 )
 from orth.coordinator.http.app import build_app
+from orth.coordinator.http.body_budget import BodyBudget
 from orth.coordinator.http.executor_rates import ExecutorRates
 from orth.coordinator.http.rates import Buckets
 from orth.coordinator.http.tools import Tools
+from orth.coordinator.logs.read_places import ReadPlaces
 from orth.coordinator.logs.searching import Searches
 from orth.coordinator.metrics import Metrics, Sources
 from orth.coordinator.opening_channels import opened_channels
@@ -53,6 +55,7 @@ from orth.coordinator.signing_in.links import link_url
 from orth.domain.services import ServiceKind
 from orth.errors import OrthError
 from orth.events import Events, to_log
+from orth.heap import HeapTrimmer
 from orth.lifecycle.attendance import Attendance
 from orth.lifecycle.client import Registration
 from orth.lifecycle.facts import RegistryApiStarted
@@ -199,6 +202,8 @@ class Coordinator:
                 ),
                 refusals=self.refusals,
                 callers=(callers := Buckets(security.rate, security.rate_burst, given.clock)),
+                bodies=BodyBudget(given.clock),
+                log_places=ReadPlaces(),
                 executor_rates=ExecutorRates(
                     callers,
                     self.presence.roster,
@@ -325,10 +330,12 @@ async def _run_beside(coordinator: Coordinator, listening: socket.socket, last_r
     reload_on_hangup(reloading.ask, stopping)
     async with asyncio.TaskGroup() as group:
         group.create_task(server.serve(sockets=[listening]), name="http")
-        group.create_task(run_loops(*coordinator.loops, reloading), name="loops")
+        trimmer = HeapTrimmer(given.clock, given.events)
+        group.create_task(run_loops(*coordinator.loops, reloading, trimmer), name="loops")
         await stopping.wait()
         last_resort.end_within(_FAREWELL)
         reloading.stop()
+        trimmer.stop()
         coordinator.stop_loops()
         await coordinator.leave()
         server.should_exit = True
@@ -344,7 +351,8 @@ async def _run(
     reload_on_hangup(attendance.watch_settings().ask, stopping)
     async with asyncio.TaskGroup() as group:
         group.create_task(server.serve(sockets=[listening]), name="http")
-        loops = group.create_task(run_loops(*coordinator.loops), name="loops")
+        trimmer = HeapTrimmer(coordinator.given.clock, coordinator.given.events)
+        loops = group.create_task(run_loops(*coordinator.loops, trimmer), name="loops")
         group.create_task(run_loops(*attendance.loops), name="registration")
         stand_aside_on_signal(
             lambda: group.create_task(_said(coordinator, coordinator.work.election.stand_aside()), name="stand aside")
@@ -356,6 +364,7 @@ async def _run(
         attendance.say_stopping()
         await _said(coordinator, coordinator.company.drain(), until + _LAST_TURN)
         coordinator.stop_loops()
+        trimmer.stop()
         await _said(coordinator, coordinator.resign(), until + _PARTING)
         await _ended(loops, coordinator, until)
         await _said(coordinator, coordinator.leave(), until + _PARTING)

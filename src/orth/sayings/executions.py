@@ -3,6 +3,10 @@
 from collections.abc import Mapping
 
 SAYINGS: Mapping[str, tuple[str, str]] = {
+    "log_readers_full": (
+        "Too many logs of this group are being read at the moment.",
+        "Try again in a few seconds.",
+    ),
     "execution_ended": (
         "Execution {execution} has ended: {tag}.",
         "",

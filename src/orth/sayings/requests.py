@@ -39,6 +39,18 @@ SAYINGS: Mapping[str, tuple[str, str]] = {
         "The cursor is not one of ours.",
         "Use next_cursor of the page before, or none.",
     ),
+    "requests_full": (
+        "Too many requests wait to be answered.",
+        "Try again in a few seconds.",
+    ),
+    "bodies_of_caller": (
+        "The bodies of your requests in progress take more than {limit} MiB.",
+        "Send large requests one after the other.",
+    ),
+    "bodies_full": (
+        "This coordinator has as many request bodies in memory as it may have.",
+        "Try again in a few seconds.",
+    ),
     "body_too_large": (
         "The body is larger than {limit:,} bytes.",
         "Send less at once.",

@@ -63,6 +63,7 @@ from orth.coordinator.http.problems import DOCUMENTED, Bugs, Problem, handle_pro
 from orth.coordinator.http.rates import StrangersLimit
 from orth.coordinator.http.refused_callers import audit_refusals
 from orth.coordinator.http.tools import Tools, ToolsHere
+from orth.coordinator.http.turns import Turns
 from orth.distribution import built_console
 from orth.settings import Settings
 from orth.store.database import ping
@@ -186,6 +187,7 @@ def assembled(settings: Settings) -> FastAPI:
     audit_refusals(app)
     open_paths = paths_of(app.routes, _OPEN)
     app.add_middleware(CompactResponses)
+    app.add_middleware(Turns)
     large_paths = paths_of(app.routes, _LARGE)
     app.add_middleware(BodyLimit, limit=settings.coordinator.max_body, open_paths=open_paths, large_paths=large_paths)
     if settings.console.origins:

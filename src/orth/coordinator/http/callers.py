@@ -97,9 +97,10 @@ async def caller_of(tools: Tools, connection: HTTPConnection) -> Caller:
     return caller
 
 
-async def find_caller(tools: Tools, connection: HTTPConnection) -> None:
+async def find_caller(tools: Tools, connection: HTTPConnection) -> Caller:
     """See who is calling before anything else is looked at, for the first who asks; 401 likewise."""
-    connection.scope[_FOUND] = await _read_caller(tools, connection)
+    caller = connection.scope[_FOUND] = await _read_caller(tools, connection)
+    return caller
 
 
 def charge(scope: Scope, size: int) -> None:

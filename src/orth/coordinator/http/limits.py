@@ -15,6 +15,8 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Match, compile_path
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from orth.connections import known_caller
+from orth.coordinator.http.body_budget import LOOK_EVERY, Body
 from orth.coordinator.http.callers import charge, find_caller
 from orth.coordinator.http.client_addresses import client_address
 from orth.coordinator.http.from_executors import envelope, is_executor_call, status_for, tell_refusal
@@ -22,6 +24,7 @@ from orth.coordinator.http.problems import problem_of
 from orth.coordinator.http.refused_callers import tell_refused
 from orth.coordinator.http.signed_paths import signed_path
 from orth.coordinator.http.tools import Tools
+from orth.domain.networks import network_of
 from orth.errors import OrthError, TooLarge, Unauthenticated, Unavailable, quotable
 from orth.wire.fields import BODY_LIMIT, RESULTS_LIMIT
 from orth.wire.messages import Reply
@@ -67,39 +70,47 @@ class BodyLimit:
             await self._app(scope, receive, send)
             return
         from_executor = is_executor_call(scope["path"])
-        bounds = self._of_small
         try:
-            if from_executor:
-                bounds = _Bounds(await _limit_of_executor(scope), None, None)
-            elif _announces_body(scope):
-                bounds = await self._bounds_of_caller(scope)
-            body = await _read(scope, receive, bounds.size)
-            if body is None:
-                return
-            if body and not from_executor:
-                charge(scope, len(body))
-                _check_json(scope, body, bounds)
+            bounds, caller = await self._bounds(scope, from_executor)
         except OrthError as error:
-            if from_executor:
-                tell_refusal(scope["app"].state.tools, scope["path"], error)
-            await _refusal(error, scope if from_executor else None)(scope, receive, send)
+            await _refuse(scope, receive, send, error, from_executor)
             return
-        await self._app(scope, _replay(body, receive), send)
+        tools: Tools = scope["app"].state.tools
+        with tools.bodies.body(caller) as held:
+            try:
+                body = await _read(scope, receive, bounds.size, held)
+                if body is None:
+                    return
+                if body and not from_executor:
+                    charge(scope, len(body))
+                    _check_json(scope, body, bounds)
+            except OrthError as error:
+                await _refuse(scope, receive, send, error, from_executor)
+                return
+            await self._app(scope, _replay(body, receive), send)
 
-    async def _bounds_of_caller(self, scope: Scope) -> "_Bounds":
+    async def _bounds(self, scope: Scope, from_executor: bool) -> "tuple[_Bounds, str]":
+        """What the body may have, and whose it is; nothing for the latter while nobody knows."""
+        if from_executor:
+            size, caller = await _limit_of_executor(scope)
+            return _Bounds(size, None, None), caller
+        return await self._bounds_of_caller(scope) if _announces_body(scope) else (self._of_small, "")
+
+    async def _bounds_of_caller(self, scope: Scope) -> "tuple[_Bounds, str]":
         """How large the body may be of whoever asks; 401 or 403 where that has to be somebody else."""
         path = scope["path"]
         if not path.startswith(_FOR_KNOWN_CALLERS) or any(one.match(path) for one in self._open):
-            return self._of_strangers
+            return self._of_strangers, ""
         tools, connection = scope["app"].state.tools, HTTPConnection(scope)
         try:
-            await find_caller(tools, connection)
+            caller = await find_caller(tools, connection)
         except OrthError as error:
             if (route := _route_of(scope)) is not None:
                 scope["route"] = route
             await tell_refused(tools, connection, error)
             raise
-        return self._of_large if any(one.match(path) for one in self._large) else self._of_small
+        bounds = self._of_large if any(one.match(path) for one in self._large) else self._of_small
+        return bounds, caller.identity
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,22 +122,25 @@ class _Bounds:
     members: int | None
 
 
-async def _limit_of_executor(scope: Scope) -> int:
+async def _limit_of_executor(scope: Scope) -> tuple[int, str]:
     """Results come in batches with messages of up to 50,000 characters each, from executors of another make in very
-    large ones. Who sends more than a little shows its token before it is read.
+    large ones. Who sends more than a little shows its token before it is read: then it is known who that is.
     """
     declared = _header(scope, b"content-length")
     size = int(declared) if declared.isdigit() else None
     if size is not None and size <= STRANGERS_LIMIT:
-        return STRANGERS_LIMIT
+        return STRANGERS_LIMIT, ""
     tools: Tools = scope["app"].state.tools
+    address = client_address(HTTPConnection(scope), tools.settings)
     try:
-        await tools.access.glance(scope["method"], signed_path(scope), Headers(scope=scope))
+        key = await tools.access.glance(scope["method"], signed_path(scope), Headers(scope=scope))
     except Unauthenticated as error:
-        address = client_address(HTTPConnection(scope), tools.settings)
         await tools.refusals.note_stranger(address, scope["path"], error)
         raise
-    return RESULTS_LIMIT if size is not None and scope["path"].endswith("/callback") else BODY_LIMIT
+    known_caller(scope)
+    # The token that all share is told apart by the address of whoever shows it.
+    caller = f"executor {key.key.id}" if key.app_names is not None else f"executor at {network_of(address)}"
+    return RESULTS_LIMIT if size is not None and scope["path"].endswith("/callback") else BODY_LIMIT, caller
 
 
 def _announces_body(scope: Scope) -> bool:
@@ -147,6 +161,12 @@ def _refusal(error: OrthError, executor_call: Scope | None) -> Response:
     return refused
 
 
+async def _refuse(scope: Scope, receive: Receive, send: Send, error: OrthError, from_executor: bool) -> None:
+    if from_executor:
+        tell_refusal(scope["app"].state.tools, scope["path"], error)
+    await _refusal(error, scope if from_executor else None)(scope, receive, send)
+
+
 def _header(scope: Scope, wanted: bytes) -> bytes:
     values: dict[bytes, bytes] = dict(scope["headers"])
     return values.get(wanted, b"")
@@ -160,7 +180,7 @@ def _check_json(scope: Scope, body: bytes, bounds: _Bounds) -> None:
     read_json(body, len(body), values=bounds.values, members=bounds.members)
 
 
-async def _read(scope: Scope, receive: Receive, limit: int) -> bytes | None:
+async def _read(scope: Scope, receive: Receive, limit: int, held: Body) -> bytes | None:
     """The whole body, or None when it was broken off."""
     declared = _header(scope, b"content-length")
     if declared.isdigit() and int(declared) > limit:
@@ -169,7 +189,12 @@ async def _read(scope: Scope, receive: Receive, limit: int) -> bytes | None:
     size = 0
     while True:
         try:
-            message = await receive()
+            async with asyncio.timeout(LOOK_EVERY if held.counted else None):
+                message = await receive()
+        except TimeoutError:
+            if held.is_cut_off:
+                raise Unavailable.of("bodies_full") from None
+            continue
         except asyncio.CancelledError:  # the server stops, and has waited for the rest long enough
             raise Unavailable.of("coordinator_stops") from None
         if message["type"] != "http.request":
@@ -178,8 +203,13 @@ async def _read(scope: Scope, receive: Receive, limit: int) -> bytes | None:
         size += len(part)
         if size > limit:
             raise _too_large(limit)
+        if held.caller:
+            await held.hold(size)
+        if held.is_cut_off:
+            raise Unavailable.of("bodies_full")
         parts.append(part)
         if not message.get("more_body", False):
+            held.is_read = False
             return b"".join(parts)
 
 

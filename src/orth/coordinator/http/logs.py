@@ -95,13 +95,14 @@ async def log(
 ) -> LogShown:
     """A page of the execution's log, read from its executor or from the archive."""
     source = await source_for(tools, caller, execution_id)
-    if tail is not None:
-        return _shown(await tools.logs.tail(source, tail))
-    page = await tools.logs.page(source, from_line)
-    lines = page.lines.beginning(limit)
-    if lines.last < page.lines.last:
-        return LogShown(from_line=lines.first, to_line=lines.last, content=lines.content, end=False)
-    return _shown(page)
+    async with tools.log_places.place(source.app_name):
+        if tail is not None:
+            return _shown(await tools.logs.tail(source, tail))
+        page = await tools.logs.page(source, from_line)
+        lines = page.lines.beginning(limit)
+        if lines.last < page.lines.last:
+            return LogShown(from_line=lines.first, to_line=lines.last, content=lines.content, end=False)
+        return _shown(page)
 
 
 @router.get("/{execution_id}/log/place", dependencies=[needs(Permission.VIEW)])
@@ -168,11 +169,13 @@ async def download(
     """The whole log as a file, as far as it is written."""
     check_origin(request, tools.settings)
     source = await source_for(tools, caller, execution_id)
+    tools.live_logs.enter(caller.name)
     pages = tools.logs.pages(source, 1)
     try:
-        first = await anext(pages)
-        tools.live_logs.enter(caller.name)
+        async with tools.log_places.place(source.app_name):
+            first = await anext(pages)
     except BaseException:
+        tools.live_logs.leave(caller.name)
         await pages.aclose()
         raise
     return Download(_text(first, pages), tools, caller.name, f"execution-{execution_id}.log", pages)

@@ -14,10 +14,12 @@ from orth.coordinator.beginnings import Beginnings
 from orth.coordinator.callbacks import Callbacks
 from orth.coordinator.enrolling import Enrolling
 from orth.coordinator.executor_access import ExecutorAccess
+from orth.coordinator.http.body_budget import BodyBudget
 from orth.coordinator.http.channels import ChannelDoor
 from orth.coordinator.http.executor_rates import ExecutorRates
 from orth.coordinator.http.rates import Buckets
 from orth.coordinator.logs.following import LiveLogs
+from orth.coordinator.logs.read_places import ReadPlaces
 from orth.coordinator.logs.reading import LogReading
 from orth.coordinator.logs.searching import Searches
 from orth.coordinator.metrics import Metrics
@@ -90,6 +92,8 @@ class Tools:
     logs: LogReading
     progress: ProgressReading
     live_logs: LiveLogs
+    log_places: ReadPlaces
+    """Room for pages of logs that are read from executors."""
     searches: Searches
     signing: Signing
     access_token: str
@@ -113,6 +117,8 @@ class Tools:
     refusals: Refusals
     callers: Buckets
     """How often each caller may ask."""
+    bodies: BodyBudget
+    """How much of request bodies is in memory."""
     executor_rates: ExecutorRates
     """How often the token of a group may register."""
     strangers: Buckets
