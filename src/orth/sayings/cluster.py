@@ -32,7 +32,7 @@ SAYINGS: Mapping[str, tuple[str, str]] = {
         "",
     ),
     "services_full": (
-        "There are {limit} services of this kind with this token already.",
+        "There are {limit:,} services of this kind with this token already.",
         "Unregister the services that are gone, or raise registry.services_limit.",
     ),
     "agent_without_executor": (

@@ -44,7 +44,7 @@ SAYINGS: Mapping[str, tuple[str, str]] = {
         "Try again in a few seconds.",
     ),
     "bodies_of_caller": (
-        "The bodies of your requests in progress take more than {limit} MiB.",
+        "The bodies of your requests in progress take more than {limit:,} MiB.",
         "Send large requests one after the other.",
     ),
     "bodies_full": (
