@@ -18,6 +18,7 @@ import urllib3
 from orth.executor.own_key import FILE
 from orth.wire.enrolment import ENROLMENT_PATH
 from orth.wire.work_keys import work_key_of_process
+from tests.receivers import WebhookReceiver
 from tests.security.test_downgrade import Interceptor
 from tests.walk.processes import TOKEN, Api, Process, Site, eventually
 
@@ -172,6 +173,29 @@ def test_a_new_executor_waits_until_somebody_admits_it(site: Site) -> None:
         waiting["address"],
     )
     assert api.items("/api/v1/audit?action=executor.admit")[0]["actor"] == "admin"
+
+
+def test_each_new_executor_is_told_by_every_channel(tmp_path: Path) -> None:
+    """Once: an executor that starts again is not new."""
+    (tmp_path / "jobs.py").write_text(JOBS)
+    with Site(tmp_path) as site, WebhookReceiver() as ops:
+        site.coordinator(ORTH_ALARMS__ALLOW_LOCAL="true", ORTH_ALARMS__QUIET="100ms")
+        api = site.api()
+        made_group(api, "known")
+        api.call("POST", "/api/v1/alarms/channels", {"name": "ops", "kind": "webhook", "definition": {"url": ops.url}})
+        first = executor(site)
+        (told,) = ops.wait_for(1)
+        assert (told.json["kind"], told.json["title"]) == ("executor", "New executor of reports")
+        assert "orth executors admit 1" in told.json["text"]
+        first.end()
+        assert first.popen.wait(20) is not None
+        executor(site)
+        executor(site, "executor-2")
+        *_, last = ops.wait_for(2)
+        assert "Executor 2 at" in last.json["text"]
+        assert last.json["failures"] == 1
+        shown = api.items("/api/v1/alarms")[0]
+        assert (shown["kind"], shown["job_id"], shown["execution_id"]) == ("executor", None, None)
 
 
 def test_a_revoked_executor_is_refused_and_gets_nothing(site: Site) -> None:

@@ -7,6 +7,8 @@ import asyncio
 from dataclasses import dataclass
 
 from orth.clock import Clock
+from orth.coordinator.alarming.judging import Rules
+from orth.coordinator.alarming.new_executors import tell_of_executor
 from orth.coordinator.executor_keys import ExecutorKey, enrolled_context
 from orth.coordinator.facts import ExecutorEnrolled
 from orth.coordinator.sealing import Sealing
@@ -14,7 +16,7 @@ from orth.domain.audit import Actor, ActorKind, Deed
 from orth.domain.enrolments import EnrolledKey
 from orth.errors import TooBusy, Unauthenticated
 from orth.events import Events
-from orth.store.audit import record
+from orth.store.audit import head, record
 from orth.store.database import Connection, Database
 from orth.store.enrolments import Joining, enrol
 from orth.wire.enrolment import Enrolled, EnrolmentRequest, Exchange, Offered, Transcript, Wrapping, proof_of_offer
@@ -35,11 +37,12 @@ class _Begun:
 class Enrolling:
     """Takes the keys of executors. For one event loop."""
 
-    def __init__(self, db: Database, clock: Clock, sealing: Sealing, events: Events) -> None:
+    def __init__(self, db: Database, clock: Clock, sealing: Sealing, events: Events, alarms: Rules) -> None:
         self._db = db
         self._clock = clock
         self._sealing = sealing
         self._events = events
+        self._alarms = alarms
         self._begun: dict[tuple[str, str, str], _Begun] = {}
         """Exchanges whose second step has not come, by the public value of the executor and what it claims."""
 
@@ -77,13 +80,16 @@ class Enrolling:
             key.key.id,
             key.name if key.once else None,
         )
-        stored, is_new = await self._db.tx(_store, joining, key, self._clock.now())
+        stored, is_new = await self._db.tx(_store, joining, key, self._alarms, self._clock.now())
         if is_new:
             self._events.emit(ExecutorEnrolled(stored.app_name, stored.address, stored.id, stored.state.value))
         return Enrolled(state=stored.state.value, proof=wrapping.proof_of_state(stored.state.value))
 
 
-def _store(connection: Connection, joining: Joining, key: ExecutorKey, now: int) -> tuple[EnrolledKey, bool]:
+def _store(
+    connection: Connection, joining: Joining, key: ExecutorKey, alarms: Rules, now: int
+) -> tuple[EnrolledKey, bool]:
+    """Store a key, with an entry in the audit and an alarm if it is new."""
     stored, is_new = enrol(connection, joining, now)
     if is_new:
         told = {
@@ -94,6 +100,9 @@ def _store(connection: Connection, joining: Joining, key: ExecutorKey, now: int)
         }
         actor = Actor(ActorKind.EXECUTOR, key.name, joining.source)
         record(connection, actor, Deed("executor.join", "executor key", str(stored.id), after=told), now)
+        entry = head(connection)
+        assert entry is not None, "an entry was just made"
+        tell_of_executor(connection, stored, entry.seq, alarms, now)
     return stored, is_new
 
 

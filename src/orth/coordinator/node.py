@@ -192,7 +192,7 @@ class Coordinator:
                 feed=self.services.feed,
                 places=self.services.places,
                 sealing=given.sealing,
-                enrolling=Enrolling(given.db, given.clock, given.sealing, given.events),
+                enrolling=Enrolling(given.db, given.clock, given.sealing, given.events, self.records.alarm_rules),
                 access=ExecutorAccess(
                     given.keys,
                     Verifier(given.node.incarnation, given.clock),

@@ -350,13 +350,14 @@ class Records:
             per_user=logs.streams_per_user,
         )
         self.senders = Senders(settings.alarms, clock.now, given.sealing, deny=settings.security.outbound_deny)
+        self.alarm_rules = tuning.alarm_rules(settings, given.node.id, mail=self.senders.server is not None)
         self.alarms = AlarmLoop(
             db,
             election,
             clock,
             events,
             senders=self.senders,
-            rules=tuning.alarm_rules(settings, given.node.id, mail=self.senders.server is not None),
+            rules=self.alarm_rules,
             persistence=tuning.persistence(settings),
         )
         self.archive_folder = ArchiveFolder(archives, clock, events, retention=logs.retention)

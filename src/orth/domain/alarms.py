@@ -51,6 +51,7 @@ class AlarmKind(StrEnum):
     REPEAT = "repeat"
     RESOLVED = "resolved"
     TEST = "test"
+    EXECUTOR = "executor"  # new executors enrolled
 
 
 class AlarmState(StrEnum):

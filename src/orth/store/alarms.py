@@ -224,7 +224,9 @@ def abandon_signs(connection: Connection, signs: Sequence[Sign]) -> None:
 
 
 def store_messages(connection: Connection, messages: Sequence[Message], now: int) -> None:
-    """Store messages to be sent at once; one about the same, of the same kind, by the same channel is there already."""
+    """Store messages to be sent as soon as their ``next_attempt`` allows; one about the same, of the same kind, by the
+    same channel is there already.
+    """
     insert_new(
         connection,
         alarms,
@@ -235,7 +237,7 @@ def store_messages(connection: Connection, messages: Sequence[Message], now: int
                 "channel": one.channel,
                 "state": AlarmState.WAITING,
                 "attempts": 0,
-                "next_attempt": now,
+                "next_attempt": max(now, one.next_attempt),
                 "message": one.content,
                 "created_at": now,
                 "job_id": one.job_id,
@@ -243,6 +245,26 @@ def store_messages(connection: Connection, messages: Sequence[Message], now: int
             }
             for one in messages
         ],
+    )
+
+
+def untried_messages(connection: Connection, kind: AlarmKind, job_group: int) -> list[Message]:
+    """Messages of a kind about a group that nobody has tried to send. They stay so until the transaction ends."""
+    untried = select(alarms).where(
+        alarms.c.state == AlarmState.WAITING,
+        alarms.c.kind == kind,
+        alarms.c.job_group == job_group,
+        alarms.c.attempts == 0,
+    )
+    return [_message(row) for row in connection.execute(locked(untried.order_by(alarms.c.id), connection))]
+
+
+def amend_message(connection: Connection, message: Message) -> None:
+    """Let a message that waits say something else, at another instant."""
+    connection.execute(
+        update(alarms)
+        .where(alarms.c.id == message.id, alarms.c.state == AlarmState.WAITING)
+        .values(message=message.content, next_attempt=message.next_attempt)
     )
 
 

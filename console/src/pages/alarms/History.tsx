@@ -44,11 +44,16 @@ export function History() {
     },
     { title: t('history.at'), key: 'at', className: 'nowrap', render: (_, one) => <Instant at={one.created_at} /> },
     { title: t('history.kind'), key: 'kind', render: (_, one) => t(`kind.${one.kind}`) },
-    { title: t('job'), key: 'job', render: (_, one) => <JobName id={one.job_id} name={one.job_desc} /> },
+    { title: t('job'), key: 'job', render: (_, one) => one.job_id !== null && <JobName id={one.job_id} name={one.job_desc} /> },
     {
       title: t('history.execution'),
       key: 'execution',
-      render: (_, one) => <Link to={`/executions/${one.execution_id}`}>#{one.execution_id}</Link>,
+      render: (_, one) =>
+        one.execution_id === null ? (
+          <Link to="/executors">{t('history.executors')}</Link>
+        ) : (
+          <Link to={`/executions/${one.execution_id}`}>#{one.execution_id}</Link>
+        ),
     },
     { title: t('history.channel'), key: 'channel', dataIndex: 'channel' },
     { title: t('history.attempts'), key: 'attempts', align: 'right', dataIndex: 'attempts' },

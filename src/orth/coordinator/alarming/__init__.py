@@ -11,4 +11,5 @@ every time so that its receiver can tell.
 * ``outbound`` — which addresses may be connected to
 * ``mail``, ``webhook``, ``apprise_urls`` — the three ways out; ``senders`` chooses
 * ``judging``, ``loop``, ``facts`` — the duty itself and what it tells
+* ``new_executors`` — messages about executors that enrolled
 """

@@ -8,6 +8,8 @@ from orth.events import Event
 
 @dataclass(frozen=True, slots=True)
 class AlarmTold(Event):
+    """A message was taken by its receiver. ``job_id`` is 0 if it tells of no job."""
+
     sentence = "alarm {message_id} ({kind}, job {job_id}) was taken by channel {channel}"
     message_id: str
     kind: str

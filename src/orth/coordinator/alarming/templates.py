@@ -28,7 +28,7 @@ _WECOM_BYTES = 2_048
 """Of UTF-8, in the text itself."""
 _DINGTALK_BYTES = _FEISHU_BYTES = 16_000
 """A request may have 20,000 bytes; the rest is room for its shape, the signature and escaped characters."""
-_COLOURS = {AlarmKind.RESOLVED: "Good", AlarmKind.TEST: "Accent"}
+_COLOURS = {AlarmKind.RESOLVED: "Good", AlarmKind.TEST: "Accent", AlarmKind.EXECUTOR: "Warning"}
 
 
 def check_template(template: object) -> None:

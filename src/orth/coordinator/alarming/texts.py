@@ -41,6 +41,9 @@ class Alarm:
                 return f"{self.job} succeeded again"
             case AlarmKind.TEST:
                 return f"Test of {self.job}"
+            case AlarmKind.EXECUTOR:
+                number = "New executor" if self.failures == 1 else f"{self.failures} new executors"
+                return f"{number} of {self.group}"
 
     @property
     def text(self) -> str:
@@ -48,6 +51,8 @@ class Alarm:
         lines = [f"Job: {self.job} (id {self.job_id}, group {self.group})"]
         if self.kind is AlarmKind.TEST:
             return "Somebody tries out this alarm channel. Nothing has failed."
+        if self.kind is AlarmKind.EXECUTOR:
+            return "\n".join(filter(None, (self.reason, self.url)))
         if self.kind is AlarmKind.RESOLVED:
             lines.append(f"It had failed {self.failures} times since {self.since}.")
             lines.append(f"Execution: {self.execution_id}, succeeded at {self.at}")

@@ -49,11 +49,11 @@ class AlarmShown(BaseModel):
     id: int
     message_id: str
     kind: AlarmKind
-    job_id: int
+    job_id: int | None = Field(description="Null for the kind `executor`, which tells of new executors.")
     job_desc: str | None = Field(
         None, description="The name of its job now; null when that was removed, or moved to where one may not see it."
     )
-    execution_id: int
+    execution_id: int | None
     channel: str
     state: AlarmState
     attempts: int
@@ -244,12 +244,13 @@ def _tell_of_silence(
 
 def _alarm_shown(message: Message) -> dict[str, Any]:
     open_one = message.state in (AlarmState.WAITING, AlarmState.SENDING)
+    of_job = message.kind is not AlarmKind.EXECUTOR
     return {
         "id": message.id,
         "message_id": message.message_id,
         "kind": message.kind,
-        "job_id": message.job_id,
-        "execution_id": message.execution_id,
+        "job_id": message.job_id if of_job else None,
+        "execution_id": message.execution_id if of_job else None,
         "channel": message.channel,
         "state": message.state,
         "attempts": message.attempts,

@@ -18,7 +18,7 @@ async def named(tools: Tools, caller: Caller, shown: list[dict[str, Any]]) -> li
     ``caller`` may not see.
     """
     seen = caller.rights.groups(Permission.VIEW)
-    names: Mapping[int, Known] = await tools.db.read(names_of, {one["job_id"] for one in shown}, seen)
+    names: Mapping[int, Known] = await tools.db.read(names_of, {one["job_id"] for one in shown} - {None}, seen)
     return [one | _told(names.get(one["job_id"])) for one in shown]
 
 
