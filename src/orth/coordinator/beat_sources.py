@@ -15,7 +15,7 @@ _SOURCES_EACH = 4
 """Several processes may share one registered address, behind a load balancer for example."""
 
 
-def host_of(url: str) -> str | None:
+def _host_of(url: str) -> str | None:
     """The IP address in the URL of an executor; None if the URL has a host name."""
     return plain_address(urlsplit(url).hostname or "")
 
@@ -53,7 +53,12 @@ class BeatSources:
             if len(kept) > _EXECUTORS:
                 kept.popitem(last=False)
 
+    def is_own(self, url: str, source: str) -> bool:
+        """Whether ``source`` is the address of the executor at ``url``, or its beats arrive from there."""
+        plain = plain_address(source)
+        return plain is not None and plain in (_host_of(url), *self._sources.get(normal_address(url), ()))
+
     def is_another(self, url: str, source: str) -> bool:
         """Whether ``source`` is known as another executor than the one at ``url``, whose own sources are known too."""
         plain, own = plain_address(source), self._sources.get(normal_address(url))
-        return plain is not None and own is not None and plain not in (*own, host_of(url)) and plain in self._urls
+        return plain is not None and own is not None and plain not in (*own, _host_of(url)) and plain in self._urls

@@ -20,7 +20,7 @@ from orth.clock import Clock
 from orth.coordinator.broadcasts import Avoid
 from orth.coordinator.facts import EndsConfirmed, StrayResults
 from orth.coordinator.finishing import Finished, finish, may_lead_on, tell
-from orth.coordinator.proving import Proving, Unproved
+from orth.coordinator.proving import Proving, Sender, Unproved
 from orth.domain import reasons
 from orth.domain.executions import FAILURE, SUCCESS
 from orth.events import Events
@@ -28,7 +28,7 @@ from orth.loop import Loop
 from orth.store.database import Connection, Database
 from orth.store.executions import Ending, Sent, sent_among
 from orth.store.late_results import record_late
-from orth.store.notes import Note, add_notes
+from orth.store.notes import Note, add_notes, last_noted
 from orth.store.possibly_running import confirm_ends
 from orth.wire.dialects import Malformed
 from orth.wire.messages import CallbackItem, CallbackVerdict, Verdict
@@ -86,10 +86,8 @@ class Callbacks:
         self._turns = asyncio.Semaphore(workers)
         """A storm of results leaves connections for everything else."""
 
-    async def take(self, items: Sequence[CallbackItem | Malformed], sender: str | None = None) -> Judged:
-        """Apply results that came from the network address ``sender`` (None: not known); what became of each, in order.
-        Nothing was applied if this raises.
-        """
+    async def take(self, items: Sequence[CallbackItem | Malformed], sender: Sender = Sender()) -> Judged:  # noqa: B008  # frozen
+        """Apply results; what became of each, in order. Nothing was applied if this raises."""
         if failpoints.armed:
             failpoints.hit("callbacks.received")
         results = [item for item in items if isinstance(item, CallbackItem)]
@@ -113,15 +111,16 @@ class Callbacks:
         verdicts = [CallbackVerdict(log_id=one, verdict=verdict) for one, verdict in judged if one is not None]
         return Judged(verdicts, unproved)
 
-    def _apply(self, connection: Connection, items: Sequence[CallbackItem], sender: str | None, now: int) -> _Applied:
+    def _apply(self, connection: Connection, items: Sequence[CallbackItem], sender: Sender, now: int) -> _Applied:
         # Nobody can report on what was never sent: such a result is a stray, and the execution goes on.
         sent = sent_among(connection, (item.log_id for item in items))
         judge = self._proving.unproved_result
         refused = {
             place: why
             for place, item in enumerate(items)
-            if item.log_id in sent and (why := judge(item, sent[item.log_id], sender)) is not None
+            if item.log_id in sent and (why := judge(item, sent[item.log_id], sender, now)) is not None
         }
+        _note_refused(connection, {items[place].log_id: why for place, why in refused.items()}, sent, now)
         good = [item for place, item in enumerate(items) if place not in refused and item.log_id in sent]
         finished = _end(connection, good, now, self._avoid)
         ended_now = {one.execution.id for one in finished}
@@ -175,6 +174,19 @@ def _note_late(connection: Connection, late: Mapping[int, CallbackItem], now: in
     recorded = sorted(record_late(connection, codes, _GIVEN_UP))
     notes = [Note(one, reasons.LATE_RESULT, _late_text(late[one])) for one in recorded]
     add_notes(connection, notes, _NOBODY, now)
+
+
+def _note_refused(connection: Connection, refused: Mapping[int, Unproved], sent: Mapping[int, Sent], now: int) -> None:
+    """Write down once that a result of an open execution was refused. Its executor may not be able to report at all.
+
+    Nothing is written about an execution with a report key: the sender of such a result has only guessed a number.
+    """
+    shown = [one for one in refused if not (sent[one].keyed or sent[one].ended)]
+    if shown:
+        known = last_noted(connection, shown, reasons.RESULT_REFUSED)
+        new = [one for one in shown if one not in known]
+        notes = [Note(one, reasons.RESULT_REFUSED, f"A result was refused: {refused[one]}.") for one in new]
+        add_notes(connection, notes, _NOBODY, now)
 
 
 def _late_text(item: CallbackItem) -> str:

@@ -3,18 +3,21 @@
 What was sent with a report key (``orth.wire.report_keys``) is reported with it, or not at all. An offer in a queue has
 a key whoever takes it.
 
-What was sent without a key, because its executor announced nothing of the kind, is matched by more than its number:
-every xxl-job client echoes the trigger time of an execution in its result. A client may report to the wrong scheduler,
-and two schedulers use the same numbers. A result without a trigger time is accepted only from the network address of
-the executor that has the execution. A result is not accepted from where only another executor sends its beats.
+What was sent without a key, because its executor announced nothing of the kind, is matched by more than its number,
+because a client may report to the wrong scheduler, and two schedulers use the same numbers. Java executors echo the
+trigger time of an execution in its result, so the result of one must. Executors in other languages send a time of their
+own clock instead: that must lie between the trigger and now, give or take what clocks may differ. A result without a
+time is accepted only from the executor's own network address. A result is not accepted from where only another executor
+sends its beats.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 from orth.channels.interface import Entry
-from orth.coordinator.beat_sources import BeatSources, host_of, plain_address
+from orth.coordinator.beat_sources import BeatSources
 from orth.store.executions import Sent
 from orth.wire.messages import CallbackItem
 from orth.wire.report_keys import ReportKeys
@@ -30,6 +33,24 @@ class Unproved(StrEnum):
     OTHER_EXECUTOR = "it comes from the address of another executor"
 
 
+_CLOCKS_DIFFER = 600_000
+"""Milliseconds by which the clock of an executor may be wrong."""
+_JAVA = "Java"
+"""How the user agents of Java begin: ``Java/17.0.15``, ``Java-http-client/17.0.15``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """Who sent a request with results, as far as that is known."""
+
+    address: str | None = None
+    user_agent: str = ""
+
+    @property
+    def echoes_trigger_times(self) -> bool:
+        return self.user_agent.startswith(_JAVA)
+
+
 class Proving:
     """Decides whose word counts."""
 
@@ -37,18 +58,20 @@ class Proving:
         self._keys = keys
         self.beat_sources = BeatSources()
 
-    def unproved_result(self, item: CallbackItem, sent: Sent, sender: str | None) -> Unproved | None:
-        """Why a result does not count that came from the network address ``sender`` (None: not known)."""
+    def unproved_result(self, item: CallbackItem, sent: Sent, sender: Sender, now: int) -> Unproved | None:
+        """Why a result does not count."""
         if sent.keyed:
             return self.unproved(item.log_id, sent, item.report_key)
-        if item.log_date_time not in (0, sent.trigger_time):
-            return Unproved.OTHER_TIME
-        address = sent.address or ""
-        if not item.log_date_time and (sender is None or plain_address(sender) != (host_of(address) or "")):
-            return Unproved.NO_TIME
-        if sender is not None and self.beat_sources.is_another(address, sender):
+        address, time = sent.address or "", item.log_date_time
+        if sender.address is not None and self.beat_sources.is_another(address, sender.address):
             return Unproved.OTHER_EXECUTOR
-        return None
+        if sender.echoes_trigger_times:
+            return None if time == sent.trigger_time else Unproved.OTHER_TIME
+        if not time:
+            own = sender.address is not None and self.beat_sources.is_own(address, sender.address)
+            return None if own else Unproved.NO_TIME
+        fits = sent.trigger_time - _CLOCKS_DIFFER <= time <= now + _CLOCKS_DIFFER
+        return None if fits else Unproved.OTHER_TIME
 
     def unproved(self, execution_id: int, sent: Sent, told: str | None) -> Unproved | None:
         """Why a word that came with the report key ``told`` does not count; None when it does."""

@@ -57,6 +57,7 @@ RESULT_LOST = "result_lost"
 TIME_LIMIT = "time_limit"
 ENDED_TOGETHER = "ended_together"
 LATE_RESULT = "late_result"
+RESULT_REFUSED = "result_refused"
 DONE_AGAIN = "done_again"
 CHILD_MISSING = "child_missing"
 CHILDREN_NOT_STARTED = "children_not_started"
@@ -127,6 +128,7 @@ REASONS: Mapping[str, str] = {
     TIME_LIMIT: "It ran longer than its job allows and its executor did not end it, so the coordinator did.",
     ENDED_TOGETHER: "Another execution of its job ran too long at an executor that ends a job only as a whole.",
     LATE_RESULT: "Its executor reported something else after the execution had ended: written down, and not applied.",
+    RESULT_REFUSED: "A result came that does not fit the execution, as from another scheduler: refused, not applied.",
     DONE_AGAIN: "Somebody had it done again, as another execution.",
     CHILD_MISSING: "It succeeded, but a job that should follow it does not exist.",
     CHILDREN_NOT_STARTED: "The broadcast is over, but not every shard succeeded, so its children were not started.",

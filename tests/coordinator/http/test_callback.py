@@ -235,27 +235,45 @@ def test_an_executor_s_clock_may_say_anything(site: Site, executor: Caller, exec
 
 
 SENT_ELSEWHERE = "http://10.0.0.1:9999"
+JAVA, PYTHON = "Java/17.0.15", "Python/3.11 aiohttp/3.13"
 
 
 @pytest.mark.parametrize("spelling", ["logDateTim", "logDateTime"])
-@pytest.mark.parametrize("off", [-1, 1, -3_600_000])
+@pytest.mark.parametrize(
+    ("agent", "off"), [(JAVA, -1), (JAVA, 1), (JAVA, -3_600_000), (PYTHON, -3_600_000), (PYTHON, 3_600_000)]
+)
 def test_a_result_with_another_trigger_time_is_of_another_scheduler(
-    site: Site, execution_id: int, spelling: str, off: int
+    site: Site, execution_id: int, spelling: str, agent: str, off: int
 ) -> None:
     right = site.trigger_time(execution_id)
     stray = {"logId": execution_id, spelling: right + off, "handleCode": 200, "handleMsg": "of another scheduler"}
-    client = Caller(site.url, {"XXL-JOB-ACCESS-TOKEN": ACCESS_TOKEN})
+    client = Caller(site.url, {"XXL-JOB-ACCESS-TOKEN": ACCESS_TOKEN, "User-Agent": agent})
     before = shown(site, execution_id)
     refused = client.post("/xxl-job-admin/api/callback", [stray]).json  # so that it asks the next of its admins
     assert (refused["code"], "trigger time" in refused["msg"]) == (500, True)
     assert shown(site, execution_id) == before
     audited = [one for one in site.admin().get("/api/v1/audit").json["items"] if one["action"] == "callback.refused"]
     assert [one["object_id"] for one in audited] == [str(execution_id)]
-    client.post("/xxl-job-admin/api/callback", [stray, {**stray, spelling: right, "handleMsg": "mine"}]).envelope()
+    why = site.admin().get(f"/api/v1/executions/{execution_id}/why").json
+    refusals = [one["text"] for one in why["steps"] if one["code"] == "result_refused"]
+    assert len(refusals) == 1
+    assert "another trigger time" in refusals[0]
+    mixed = [stray, {**stray, spelling: right, "handleMsg": "mine"}]
+    answer = client.post("/xxl-job-admin/api/callback", mixed).json
+    assert answer["code"] == (500 if agent == JAVA else 200), "a Java executor offers all of it to its next admin"
     ended = shown(site, execution_id)
     assert (ended["status"], ended["handle_msg"]) == ("success", "mine")
     client.post("/xxl-job-admin/api/callback", [{**stray, "handleCode": 500}]).envelope()
     assert shown(site, execution_id) == ended, "nobody keeps it once the execution has ended, and it leaves no note"
+
+
+@pytest.mark.parametrize("off", [-60_000, -1, 1, 60_000])
+def test_executors_in_other_languages_send_the_time_of_their_own_clock(site: Site, execution_id: int, off: int) -> None:
+    """pyxxl sends when it began, pyxxljob the second in which it reports, xxl-job of npm when it reports."""
+    client = Caller(site.url, {"XXL-JOB-ACCESS-TOKEN": ACCESS_TOKEN, "User-Agent": PYTHON})
+    result = {"logId": execution_id, "logDateTim": site.trigger_time(execution_id) + off, "handleCode": 200}
+    assert client.post("/xxl-job-admin/api/callback", [result]).json["code"] == 200
+    assert shown(site, execution_id)["status"] == "success"
 
 
 @pytest.mark.parametrize("told", [{}, {"logDateTim": 0}, {"logDateTim": None}, {"logDateTime": "yesterday"}])
@@ -288,7 +306,8 @@ def test_a_result_from_where_only_another_executor_beats_is_not_taken(site: Site
     executor.post("/api/registry", {"registryKey": "demo", "registryValue": "http://127.0.0.1:9999"}).envelope()
     assert report(executor, [result]) == [(one, "retry")]
     executor.post("/api/registry", {"registryKey": "demo", "registryValue": SENT_ELSEWHERE}).envelope()
-    assert report(executor, [result]) == [(one, "stored")], "its own beats come from here, too"
+    timeless = {**result, "logDateTim": 0}
+    assert report(executor, [timeless]) == [(one, "stored")], "its own beats come from here, too"
 
 
 MALFORMED: list[Any] = [

@@ -31,6 +31,7 @@ from orth.coordinator.http.problems import reported, told
 from orth.coordinator.http.results import take_begun, take_results
 from orth.coordinator.http.signed_paths import signed_path
 from orth.coordinator.http.tools import Tools
+from orth.coordinator.proving import Sender
 from orth.coordinator.registry import TooManyExecutors, TooManyHandlers
 from orth.domain.audit import Deed
 from orth.domain.enrolments import Admission
@@ -144,7 +145,8 @@ def _check_claim(tools: Tools, call: Call, app_name: str, address: str) -> None:
 
 async def _callback(tools: Tools, call: Call) -> object:
     reads = reads_verdicts(call.headers)
-    verdicts = await take_results(tools, call.key, call.address, read_callback(call.body), reads_verdicts=reads)
+    sender = Sender(call.address, call.headers.get("user-agent", ""))
+    verdicts = await take_results(tools, call.key, sender, read_callback(call.body), reads_verdicts=reads)
     return verdicts_payload(verdicts) if reads else None
 
 

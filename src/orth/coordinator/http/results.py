@@ -5,8 +5,9 @@ may have been given the wrong token, and a result is not lost for that. When the
 it is refused. Word of what another group's executor runs is not taken either, and that is all: nothing is lost.
 
 A result that does not fit an open execution (``orth.coordinator.proving``) counts as little: senders that read verdicts
-are asked to keep it. Other senders are refused if the request holds nothing else: an executor with several coordinators
-then offers the result to the next one, which may be the right one. Once the execution has ended, nobody keeps it.
+are asked to keep it. Other senders are refused if the request holds nothing else, Java executors in any case: an
+executor with several coordinators then offers the result to the next one, which may be the right one. What else the
+request held has been applied, and changes nothing when it comes again. Once the execution has ended, nobody keeps it.
 """
 
 from collections.abc import Collection, Sequence
@@ -14,6 +15,7 @@ from collections.abc import Collection, Sequence
 from orth.coordinator.executor_access import not_of_its_apps
 from orth.coordinator.executor_keys import ExecutorKey
 from orth.coordinator.http.tools import Tools
+from orth.coordinator.proving import Sender
 from orth.domain.audit import Deed
 from orth.errors import Forbidden
 from orth.store.tokens import apps_of_executions
@@ -23,31 +25,32 @@ from orth.wire.messages import CallbackItem, CallbackVerdict, Verdict
 
 
 async def take_results(
-    tools: Tools, key: ExecutorKey, address: str, items: Sequence[CallbackItem | Malformed], *, reads_verdicts: bool
+    tools: Tools, key: ExecutorKey, sender: Sender, items: Sequence[CallbackItem | Malformed], *, reads_verdicts: bool
 ) -> list[CallbackVerdict]:
     """What became of each result."""
     foreign = await _of_others(tools, key, {item.log_id for item in items if isinstance(item, CallbackItem)})
     if not foreign:
-        return await _take(tools, key, address, items, reads_verdicts)
+        return await _take(tools, key, sender, items, reads_verdicts)
     for execution_id, app_name in foreign.items():
         deed = Deed("callback.refused", "execution", str(execution_id), after={"app_name": app_name})
-        await tools.refusals.note_executor(key, address, deed)
+        await tools.refusals.note_executor(key, sender.address or "", deed)
     own = [item for item in items if item.log_id not in foreign]
     if not own:
         raise not_of_its_apps(key)
     refused = [CallbackVerdict(log_id=execution_id, verdict=Verdict.RETRY) for execution_id in foreign]
-    return await _take(tools, key, address, own, reads_verdicts) + refused
+    return await _take(tools, key, sender, own, reads_verdicts) + refused
 
 
 async def _take(
-    tools: Tools, key: ExecutorKey, address: str, items: Sequence[CallbackItem | Malformed], reads_verdicts: bool
+    tools: Tools, key: ExecutorKey, sender: Sender, items: Sequence[CallbackItem | Malformed], reads_verdicts: bool
 ) -> list[CallbackVerdict]:
-    judged = await tools.callbacks.take(items, address)
+    judged = await tools.callbacks.take(items, sender)
     for execution_id, why in judged.unproved.items():
         deed = Deed("callback.refused", "execution", str(execution_id), after={"reason": why.value})
-        await tools.refusals.note_executor(key, address, deed, why)
-    kept = all(one.verdict is Verdict.RETRY for one in judged.verdicts)
-    if judged.unproved and not reads_verdicts and kept and len(judged.verdicts) == len(items):
+        await tools.refusals.note_executor(key, sender.address or "", deed, why)
+    kept = [one.verdict is Verdict.RETRY for one in judged.verdicts]
+    offers_elsewhere = any(kept) if sender.echoes_trigger_times else all(kept) and len(kept) == len(items)
+    if judged.unproved and not reads_verdicts and offers_elsewhere:
         raise Forbidden(f"The execution was not sent to whoever reports it: {next(iter(judged.unproved.values()))}.")
     return judged.verdicts
 
