@@ -17,12 +17,13 @@ from orth.store.token_tables import enrolled_keys as keys
 from orth.store.tokens import revoke_token
 
 PER_APP = 10_000
-"""Keys of one app, at most. The ones unseen longest make room."""
+"""Keys of one app, at most. Those about which nobody decided make room, the ones unseen longest first."""
 PER_TOKEN = 1_000
 """New keys that may be enrolled with one token within an hour."""
 _HOUR = 3_600_000
 UNSEEN = timedelta(days=7)
-"""After which a key that nobody proves is forgotten. One that was revoked, or let in by a person, stays longer."""
+"""After which a key that nobody proves is forgotten. One that a person or a join token let in stays longer, and one that
+was revoked stays for ever: it must not become a new one."""
 DECIDED = timedelta(days=90)
 
 
@@ -93,7 +94,7 @@ def _make_room(connection: Connection, joining: Joining, now: int) -> None:
     if _count(connection, of_app) < PER_APP:
         return
     seen = func.coalesce(keys.c.last_seen, keys.c.first_seen)
-    idle = select(keys.c.id).where(of_app, keys.c.state != KeyState.REVOKED.value, seen < now - _HOUR)
+    idle = select(keys.c.id).where(of_app, keys.c.decided_by.is_(None), seen < now - _HOUR)
     ids = list(connection.scalars(idle.order_by(seen).limit(100)))
     if not ids:
         raise TooBusy("This app has as many executor keys as it may have.", hint="Revoke those that nobody needs.")
@@ -189,7 +190,8 @@ def drop_unseen_keys(connection: Connection, now: int) -> None:
     """Forget keys that nobody has proved for long."""
     seen = func.coalesce(keys.c.last_seen, keys.c.first_seen)
     unseen, decided = (now - int(span.total_seconds() * 1000) for span in (UNSEEN, DECIDED))
-    connection.execute(delete(keys).where(or_(and_(keys.c.decided_by.is_(None), seen < unseen), seen < decided)))
+    of_time = or_(and_(keys.c.decided_by.is_(None), seen < unseen), seen < decided)
+    connection.execute(delete(keys).where(keys.c.state != KeyState.REVOKED.value, of_time))
 
 
 def _key(row: Row[Any]) -> EnrolledKey:
