@@ -105,6 +105,7 @@ class ExecutorProcess:
                     "ORTH_EXECUTOR__LISTEN": "127.0.0.1:0",
                     "ORTH_EXECUTOR__COORDINATORS": coordinator.url,
                     "ORTH_EXECUTOR__DATA_DIR": str(folder / "executor"),
+                    "ORTH_EXECUTOR__SHOW_TOKEN": "true",  # the coordinator here does not sign
                     **settings,
                 },
             )

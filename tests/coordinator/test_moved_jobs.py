@@ -131,7 +131,8 @@ async def test_what_is_done_again_elsewhere_is_not_sent_to_the_old_address(
         await cluster.advance(seconds=5)
         refused = await cluster.execution(again[before])
         assert (refused.job_group, refused.status) == (group, Status.TRIGGER_FAILED)
-        assert refused.reason_code == reasons.ADDRESS_REFUSED
+        is_shard = strategy is RouteStrategy.SHARDING_BROADCAST
+        assert refused.reason_code == (reasons.EXECUTOR_LEFT if is_shard else reasons.ADDRESS_REFUSED)
         assert cluster.executors[0].address in (refused.trigger_msg or "")
         assert len(ran.params) == 1
 

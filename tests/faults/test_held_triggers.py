@@ -68,6 +68,7 @@ def _two_executors(site: Site, notes: Path) -> tuple[Api, int, Process, str]:
         "schedule_conf": f"{STEP}ms",
         "executor_handler": "note",
         "executor_route_strategy": "FIRST",
+        "overlap": "executor",  # else the job keeps to the executor that may be running it
     }
     job_id = int(api.call("POST", "/api/v1/jobs", body)["id"])
     api.call("POST", f"/api/v1/jobs/{job_id}/start")

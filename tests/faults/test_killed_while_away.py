@@ -25,6 +25,7 @@ def test_what_was_killed_while_redis_was_away_is_not_begun(
         node, process, api = site.coordinator(), taker(site, "executor-1"), site.api()
         group = api.call("POST", "/api/v1/groups", {"app_name": APP})["id"]
         body = {"job_group": group, "job_desc": "g", "executor_handler": "gated", "executor_queue": "a"}
+        body["overlap"] = "executor"  # several of one job are offered at once
         job = int(api.call("POST", "/api/v1/jobs", body)["id"])
         busy = trigger(api, job)
         until(api, busy, phase="running")

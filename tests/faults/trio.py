@@ -18,7 +18,7 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from orth.coordinator.defining import define, define_group, start_job, stop_job
-from orth.domain.jobs import AddressType, Group, Job, MisfireStrategy, ScheduleType
+from orth.domain.jobs import AddressType, Group, Job, MisfireStrategy, Overlap, ScheduleType
 from orth.store.database import open_database
 from orth.store.groups import find_group
 from orth.store.record_tables import log_archives
@@ -217,6 +217,7 @@ def _define(connection: Connection, count: int, queue: str) -> list[int]:
             misfire_strategy=MisfireStrategy.FIRE_ALL,
             executor_handler="note",
             executor_queue=queue,
+            overlap=Overlap.EXECUTOR,  # these tests are about loss; what waits for other fires ends late
         )
         ids.append(define(connection, job, now, True))
         start_job(connection, ids[-1], now)

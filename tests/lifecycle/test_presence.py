@@ -96,7 +96,7 @@ def rules_for(registry: ScriptedRegistry | str, **changes: object) -> LifecycleS
 
 def shortened(line: str) -> str:
     """Without the reason after the fixed sentence."""
-    return re.sub(r"(\)|\w): http://.*", r"\1", line)
+    return re.sub(r"(\)|\w): (http://|127\.).*", r"\1", line)
 
 
 async def test_a_coordinator_settles_registers_runs_and_beats(registry: ScriptedRegistry) -> None:

@@ -34,7 +34,7 @@ SUBCOMMANDS = {
     "exec": Subcommand("orth.cli.exec", "Look at executions, and end them."),
     "stats": Subcommand("orth.cli.stats", "Show how executions ended, in numbers."),
     "cluster": Subcommand("orth.cli.cluster", "Look at the coordinators, and ask them to step back."),
-    "executors": Subcommand("orth.cli.executors", "Look at executors, drain them and resume them."),
+    "executors": Subcommand("orth.cli.executors", "List, drain, resume, admit and revoke executors."),
     "events": Subcommand("orth.cli.events", "Show what happens to coordinators and executors."),
     "alarm": Subcommand("orth.cli.alarm", "Look after alarms: what was told, by which channels, and silences."),
     "secret": Subcommand("orth.cli.secret", "Look after secrets that jobs name."),

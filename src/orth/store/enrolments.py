@@ -22,8 +22,8 @@ PER_TOKEN = 1_000
 """New keys that may be enrolled with one token within an hour."""
 _HOUR = 3_600_000
 UNSEEN = timedelta(days=7)
-"""After which a key that nobody proves is forgotten. One that a person or a join token let in stays longer, and one that
-was revoked stays for ever: it must not become a new one."""
+"""After which a key that nobody proves is forgotten. A person's or a join token's decision keeps it longer, and a
+revoked one stays for ever: it must not become a new one."""
 DECIDED = timedelta(days=90)
 
 

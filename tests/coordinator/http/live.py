@@ -60,7 +60,7 @@ QUICK = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
 
 REFUSALS = ("api.unauthenticated", "api.refused", "api.misdirected")
 
-EXECUTOR_CALLS = ("registry", "registryRemove", "callback", *JOB_CALLS)
+EXECUTOR_CALLS = ("registry", "registryRemove", "callback", "enrolment", *JOB_CALLS)
 TOO_LARGE = 413
 
 P = ParamSpec("P")

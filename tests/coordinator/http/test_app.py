@@ -30,7 +30,7 @@ OPEN = {
 OPEN_ON_LOOPBACK = {("GET", "/metrics")}
 """Its own rule is tested in ``test_metrics``."""
 CALLS = (
-    *("registry", "registryRemove", "callback", "begun", "openOffers"),
+    *("registry", "registryRemove", "callback", "begun", "openOffers", "enrolment"),
     *JOB_CALLS,
     *(f"/channels/{verb}" for verb in (*VERBS, *CLOSED_VERBS)),
 )

@@ -17,6 +17,7 @@ from websockets.sync.client import ClientConnection, connect
 from orth.coordinator.http import sending
 from orth.coordinator.logs.following import LiveLogs
 from orth.store.users import set_grants, set_password
+from orth.wire.network_reasons import place_of
 from tests.coordinator.http.live import Caller, Site
 from tests.coordinator.http.scrolls import EXECUTIONS, Scroll, end, hand_over, serving, taken_by, written
 from tests.servers.processes import wait_until
@@ -235,11 +236,11 @@ def test_trouble_is_told_once_and_gone_through(site: Site) -> None:
             events.until(lambda it: it.of("trouble"))
             time.sleep(0.3)
             assert len(events.of("trouble")) == 1
-            assert address in events.of("trouble")[0]["message"]
+            assert place_of(address) in events.of("trouble")[0]["message"]
             end(site, one, 500)
             events.until(lambda it: it.of("end"))
             assert events.of("end")[0]["status"] == "failed"
-            assert address in events.of("end")[0]["note"]
+            assert place_of(address) in events.of("end")[0]["note"]
 
 
 def test_many_watchers_are_one_reader(site: Site) -> None:

@@ -9,7 +9,7 @@ from orth.domain import reasons
 from orth.domain.executions import FAILURE
 from orth.store.executions import Ending, end_executions
 from orth.store.offering import Placing, Taking, offer_executions, record_taken, reopen_offered
-from orth.wire.open_offers import AskedOffer, OpenOffersQuestion
+from orth.wire.open_offers import OpenOffersQuestion
 from tests.coordinator.http.live import Answer
 from tests.coordinator.http.test_channel_scope import Party, door, mine, victim
 from tests.coordinator.http.test_channels import Door
@@ -69,11 +69,12 @@ async def test_nobody_learns_anything_of_what_was_not_given_to_him(mine: Party, 
 async def test_the_newest_execution_is_named_also_when_nothing_is_asked_about(door: Door, mine: Party) -> None:
     newest = await mine.open("newest")
     await offer(mine, newest)
-    key = await mine.key_of(newest)
-    asked_for = OpenOffersQuestion(offers=(AskedOffer(execution_id=newest, sending=OFFERED, report_key=key),))
-    for question, found in ((OpenOffersQuestion(), ()), (asked_for, (newest,))):
-        answer = await asyncio.to_thread(door.calls.open_offers, question)
-        assert (answer.newest, answer.open) == (newest, found)
+    offers = [(newest, OFFERED, await mine.key_of(newest))]
+    for question, found in (([], []), (offers, [newest])):
+        data = (await asked(mine, *question)).envelope()["data"]
+        assert (data["newest"], data["open"]) == (newest, found)
+    answer = await asyncio.to_thread(door.calls.open_offers, OpenOffersQuestion())
+    assert (answer.newest, answer.open) == (newest, ()), "as an executor reads it"
 
 
 @pytest.mark.parametrize("body", [{"offers": [{"sending": 1}]}, {"offers": [{"executionId": 1}] * 1_001}, []])

@@ -297,7 +297,8 @@ def asked(prepared: RightsSite, who: str, route: str, rule: Rule) -> int:
     method, path = route.split(" ")
     path = filled(prepared, path, rule)
     if method != "WS":
-        return caller.call(method, path, rule.body(prepared) if rule.body else None).status
+        answer = caller.call(method, path, rule.body(prepared) if rule.body else None)
+        return 401 if answer.is_unauthenticated else answer.status
     url = caller.url.replace("http:", "ws:") + path
     try:
         with connect(url, additional_headers=caller.headers, open_timeout=10):

@@ -1,10 +1,13 @@
 """What becomes of requests that are under way when the server stops."""
 
 import asyncio
+from types import SimpleNamespace
 
 import pytest
 from starlette.types import Receive, Scope, Send
 
+from orth.clock import SystemClock
+from orth.coordinator.http.body_budget import BodyBudget
 from orth.coordinator.http.limits import BodyLimit
 from orth.serving import Server, bound
 from orth.settings import Address
@@ -20,7 +23,13 @@ async def nobody(_scope: Scope, _receive: Receive, _send: Send) -> None:
 
 
 async def test_half_a_request_is_answered_when_the_server_stops(caplog: pytest.LogCaptureFixture) -> None:
-    server = Server(BodyLimit(nobody, 1000, ["/api/v1/jobs"]), keep_alive=5)
+    limit = BodyLimit(nobody, 1000, ["/api/v1/jobs"], [])
+    tools = SimpleNamespace(bodies=BodyBudget(SystemClock()))
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await limit({**scope, "app": SimpleNamespace(state=SimpleNamespace(tools=tools))}, receive, send)
+
+    server = Server(app, keep_alive=5)
     async with asyncio.timeout(30):
         with bound(Address("127.0.0.1", 0)) as listening:
             serving = asyncio.create_task(server.serve(sockets=[listening]))

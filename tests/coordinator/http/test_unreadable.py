@@ -3,7 +3,7 @@
 import pytest
 from sqlalchemy import Connection, Table, update
 
-from orth.store.tables import executions, groups, registry
+from orth.store.tables import executions, groups, handler_lists, registry
 from tests.coordinator.http.live import Caller, Site
 
 
@@ -29,12 +29,14 @@ def test_a_group_is_shown_as_it_is_and_written_again(site: Site, admin: Caller, 
 def test_an_executor_is_listed_without_the_labels_nobody_can_read(site: Site, admin: Caller, executor: Caller) -> None:
     group = site.group("demo")
     beat = {"registryKey": "demo", "registryValue": "http://10.0.0.1:9999"}
-    executor.post("/api/registry", beat).envelope()
-    site.tx(write, registry, labels="[1,", handlers='{"handlers": [{"name": 1}]}')
+    executor.post("/api/registry", beat | {"orth": {"incarnation": "one", "handlers": [{"name": "only"}]}}).envelope()
+    site.tx(write, registry, labels="[1,")
+    assert [one["name"] for one in admin.get(f"/api/v1/groups/{group}/handlers").json["items"]] == ["only"]
+    site.tx(write, handler_lists, handlers='{"handlers": [{"name": 1}]}')
     (shown,) = admin.get("/api/v1/executors").json["items"]
     assert (shown["labels"], shown["unreadable"]) == ({}, "labels is '[1,'")
     assert admin.get(f"/api/v1/groups/{group}/handlers").json["items"] == []
-    site.tx(write, registry, handlers='{"handlers": [{"name": "only"}]}')
+    site.tx(write, handler_lists, handlers='{"handlers": [{"name": "only"}]}')
     assert admin.get(f"/api/v1/groups/{group}/handlers").json["items"] == []
 
 
