@@ -19,6 +19,13 @@ export async function made(page: Page, name: string, fields: object = {}, anyHan
   return (await call(page, 'POST', `/jobs?allow_unknown_handler=${anyHandler}`, body)).id;
 }
 
+/** The group of two executors, for broadcasts; its id. */
+export async function twins(page: Page): Promise<number> {
+  const { items } = await call(page, 'GET', '/groups?limit=500');
+  const known = (items as { id: number; app_name: string }[]).find((one) => one.app_name === 'twins');
+  return known?.id ?? (await call(page, 'POST', '/groups', { app_name: 'twins' })).id;
+}
+
 /** Run a job and wait until it has ended; the id of its execution. */
 export async function ended(page: Page, job: number, parameter = ''): Promise<number> {
   const { execution_ids } = await call(page, 'POST', `/jobs/${job}/trigger`, { executor_param: parameter });

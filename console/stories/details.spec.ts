@@ -1,7 +1,7 @@
 // What the page and the tag of an execution tell of it.
 
 import type { Page } from '@playwright/test';
-import { call, ended, made } from './calling';
+import { call, ended, made, twins } from './calling';
 import { expect, jobs, test } from './stage';
 
 async function newest(page: Page, job: string, status: string): Promise<number> {
@@ -53,11 +53,12 @@ test('what happened is told in the language of the page, without words for progr
 });
 
 test('the bars of shards are wholly in their place, however narrow that is', async ({ signedIn: page }) => {
-  const { items } = await call(page, 'GET', '/executors?app_name=stories');
-  const twins = [items[0].address, items[0].address.replace('127.0.0.1', 'localhost')];
-  const named = { app_name: 'bar-twins', address_type: 1, address_list: twins };
-  const group = (await call(page, 'POST', '/groups', named)).id;
-  const job = await made(page, 'Spread it', { job_group: group, executor_route_strategy: 'SHARDING_BROADCAST' }, true);
+  const job = await made(
+    page,
+    'Spread it',
+    { job_group: await twins(page), executor_route_strategy: 'SHARDING_BROADCAST' },
+    true,
+  );
   const id = await ended(page, job);
   for (const [width, height] of [
     [1280, 800],
@@ -78,5 +79,4 @@ test('the bars of shards are wholly in their place, however narrow that is', asy
     for (const [at, level] of levels.entries()) expect(level - (levels[at - 1] ?? 0)).toBeLessThanOrEqual(1);
   }
   await call(page, 'DELETE', `/jobs/${job}`);
-  await call(page, 'DELETE', `/groups/${group}`);
 });

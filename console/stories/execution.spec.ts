@@ -1,6 +1,7 @@
 // One execution and its log: live, long, harmless, and retried by keyboard.
 
 import type { APIRequestContext, Page } from '@playwright/test';
+import { twins } from './calling';
 import { expect, jobs, test } from './stage';
 
 /** Ask the API for something, as the person who is signed in. */
@@ -313,11 +314,7 @@ test('what was never taken has no log, and says why', async ({ signedIn: page })
 });
 
 test('the shards of a broadcast are read as one log, each line with its shard', async ({ signedIn: page }) => {
-  const executors = await (await page.request.get('/api/v1/executors?app_name=stories')).json();
-  const address = executors.items[0].address as string;
-  const twins = [address, address.replace('127.0.0.1', 'localhost')];
-  const group = await post(page, '/api/v1/groups', { app_name: 'twins', address_type: 1, address_list: twins });
-  const body = { job_group: group.id, job_desc: 'Spread the word', executor_handler: 'greet' };
+  const body = { job_group: await twins(page), job_desc: 'Spread the word', executor_handler: 'greet' };
   const spread = { ...body, executor_route_strategy: 'SHARDING_BROADCAST' };
   const job = await post(page, '/api/v1/jobs?allow_unknown_handler=true', spread);
   const { execution_ids } = await post(page, `/api/v1/jobs/${job.id}/trigger`, {});
@@ -341,16 +338,12 @@ test('the shards of a broadcast are read as one log, each line with its shard', 
 });
 
 test('what shards write is told as they write it, and not asked for', async ({ signedIn: page }) => {
-  const executors = await (await page.request.get('/api/v1/executors?app_name=stories')).json();
-  const address = executors.items[0].address as string;
-  const twins = [address, address.replace('127.0.0.1', 'localhost')];
-  const group = await post(page, '/api/v1/groups', { app_name: 'twins-live', address_type: 1, address_list: twins });
   const spread = {
     executor_route_strategy: 'SHARDING_BROADCAST',
     executor_handler: 'chatter',
     executor_concurrency: 2,
   };
-  const body = { job_group: group.id, job_desc: 'Spread it slowly', ...spread };
+  const body = { job_group: await twins(page), job_desc: 'Spread it slowly', ...spread };
   const job = await post(page, '/api/v1/jobs?allow_unknown_handler=true', body);
   const { execution_ids } = await post(page, `/api/v1/jobs/${job.id}/trigger`, {});
   const streams: string[] = [];

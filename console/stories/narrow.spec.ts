@@ -1,7 +1,7 @@
 // A telephone, or a page enlarged to 400 %: one scrolls down, never sideways, but inside a table, a log or a chart.
 
 import type { Page } from '@playwright/test';
-import { call, ended, made } from './calling';
+import { call, ended, made, twins } from './calling';
 import { expect, jobs, test } from './stage';
 import { tooWide } from './width';
 
@@ -34,11 +34,7 @@ const PATHS = [
 async function wideOnes(page: Page): Promise<{ paths: string[]; remove: () => Promise<void> }> {
   const weekly = { schedule_type: 'CRON', schedule_conf: '0 0 8 ? * MON-FRI' };
   const job = await made(page, 'Open the shop', weekly);
-  const { items } = await call(page, 'GET', '/executors?app_name=stories');
-  const twins = [items[0].address, items[0].address.replace('127.0.0.1', 'localhost')];
-  const named = { app_name: 'narrow-twins', address_type: 1, address_list: twins };
-  const group = (await call(page, 'POST', '/groups', named)).id;
-  const spread = { job_group: group, executor_route_strategy: 'SHARDING_BROADCAST' };
+  const spread = { job_group: await twins(page), executor_route_strategy: 'SHARDING_BROADCAST' };
   const broadcast = await made(page, 'Spread it in a narrow place', spread, true);
   const id = await ended(page, broadcast);
   const often = jobs['Greet the customers'] ?? 0; // each run is a bar beside the others
@@ -48,7 +44,6 @@ async function wideOnes(page: Page): Promise<{ paths: string[]; remove: () => Pr
     paths: [`/jobs/${job}/edit`, `/executions/${id}`],
     remove: async () => {
       for (const one of [job, broadcast]) await call(page, 'DELETE', `/jobs/${one}`);
-      await call(page, 'DELETE', `/groups/${group}`);
     },
   };
 }

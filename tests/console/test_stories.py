@@ -26,6 +26,8 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     with Site(folder) as site:
         site.coordinator(**ALARMS)
         site.executor(JOBS, **SCRIPTS)
+        for twin in ("twin-1", "twin-2"):
+            site.executor(JOBS, twin, ORTH_EXECUTOR__APP_NAME="twins")
         ids = furnish(site)
         yield {
             "ORTH_STORY_URL": site.url,

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from orth.domain import reasons
-from orth.domain.executions import SUCCESS, TIMED_OUT, Execution, Phase, Status, status_of
+from orth.domain.executions import SUCCESS, TIMED_OUT, Execution, Phase, Status, is_cancelled, status_of
+from orth.domain.reasons import CANCELLED
 from orth.wire.messages import CallbackItem, Verdict
 
 Key = tuple[int, str, int]
@@ -222,7 +223,11 @@ class Model:
                 assert verdict is Verdict.DUPLICATE
 
     def _check_stored(self, item: CallbackItem, row: Row) -> None:
-        assert (row.handle_code, row.handle_msg) == (item.handle_code, item.handle_msg)
+        cancelled = is_cancelled(row.reason_code, row.start_time)
+        assert (row.handle_code, row.handle_msg) == (
+            item.handle_code,
+            CANCELLED[row.reason_code] if cancelled else item.handle_msg,
+        )
         assert row.reason_code not in BY_COORDINATOR
         if row.recalled is not None and row.handle_code != SUCCESS:
             assert row.reason_code == row.recalled

@@ -146,7 +146,9 @@ def test_code_lives_in_every_database(store_url: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("strategy", ["SERIAL_EXECUTION", "DISCARD_LATER", "COVER_EARLY"])
 def test_another_version_ends_what_runs(scripts: Scripts, tmp_path: Path, strategy: str) -> None:
-    job_id = scripts.job("GLUE_SHELL", waiting(tmp_path, "old"), executor_block_strategy=strategy)
+    discards = strategy == "DISCARD_LATER"  # which a coordinator does itself where overlap is "cluster"
+    own = {"executor_block_strategy": strategy, "overlap": "executor" if discards else "cluster"}
+    job_id = scripts.job("GLUE_SHELL", waiting(tmp_path, "old"), **own)
     first = scripts.trigger(job_id)
     scripts.running(first)
     scripts.save(job_id, "echo '::result new'")

@@ -44,7 +44,11 @@ export function History() {
     },
     { title: t('history.at'), key: 'at', className: 'nowrap', render: (_, one) => <Instant at={one.created_at} /> },
     { title: t('history.kind'), key: 'kind', render: (_, one) => t(`kind.${one.kind}`) },
-    { title: t('job'), key: 'job', render: (_, one) => one.job_id !== null && <JobName id={one.job_id} name={one.job_desc} /> },
+    {
+      title: t('job'),
+      key: 'job',
+      render: (_, one) => one.job_id !== null && <JobName id={one.job_id} name={one.job_desc} />,
+    },
     {
       title: t('history.execution'),
       key: 'execution',

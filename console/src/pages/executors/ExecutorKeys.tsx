@@ -1,13 +1,13 @@
 import { useQueryClient } from '@tanstack/react-query';
-import { Tag } from 'antd';
 import { useTranslation } from 'react-i18next';
 import type { ExecutorKey } from '@/api/types';
 import { admit, revoke } from '@/pages/executors/queries';
 import { ConfirmAction } from '@/parts/ConfirmAction';
+import { Mark } from '@/parts/Mark';
 import { Panel } from '@/parts/Page';
 import { Ago } from '@/parts/time/Ago';
 
-const COLOURS = { waiting: 'warning', admitted: 'success', revoked: 'default' } as const;
+const COLOURS = { waiting: 'orange', admitted: 'green', revoked: 'gray' } as const;
 const ORDER = ['waiting', 'admitted', 'revoked'];
 
 /** Executors by their keys, those that wait first. Only administrators see them. */
@@ -21,7 +21,7 @@ export function ExecutorKeys({ items }: { items: ExecutorKey[] }) {
         {sorted.map((one) => (
           <li key={one.id}>
             <span>
-              <Tag color={COLOURS[one.state]}>{t(`keys.state.${one.state}`)}</Tag>
+              <Mark colour={COLOURS[one.state]}>{t(`keys.state.${one.state}`)}</Mark>{' '}
               <span className="mono cell-main">{one.address}</span> <span className="muted">{one.app_name}</span>
               <div className="cell-sub">
                 {t('keys.from', { id: one.id, source: one.source })} ·{' '}
