@@ -21,7 +21,7 @@ export async function made(page: Page, name: string, fields: object = {}, anyHan
 
 /** The group of two executors, for broadcasts; its id. */
 export async function twins(page: Page): Promise<number> {
-  const { items } = await call(page, 'GET', '/groups?limit=500');
+  const { items } = await call(page, 'GET', '/groups?limit=200');
   const known = (items as { id: number; app_name: string }[]).find((one) => one.app_name === 'twins');
   return known?.id ?? (await call(page, 'POST', '/groups', { app_name: 'twins' })).id;
 }
