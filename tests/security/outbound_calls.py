@@ -113,9 +113,13 @@ def _events(url: str) -> object:
         return line
 
 
-def _mail(port: int) -> Awaitable[object]:
+def mail_by(host: str, port: int) -> Awaitable[object]:
     sender = MailSender(lambda: 0, timeout=PATIENCE, outbound=Outbound(), ca_file=None)
-    return sender.send(MailServer("127.0.0.1", port, "none", sender="a@example.test"), ("b@example.test",), ALARM)
+    return sender.send(MailServer(host, port, "none", sender="a@example.test"), ("b@example.test",), ALARM)
+
+
+def _mail(port: int) -> Awaitable[object]:
+    return mail_by("127.0.0.1", port)
 
 
 @dataclass(frozen=True)

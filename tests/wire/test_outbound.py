@@ -5,7 +5,6 @@ from ipaddress import ip_network
 
 import aiohttp
 import pytest
-from aiohttp.abc import ResolveResult
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,9 +13,11 @@ from orth.wire.addresses import checked_address
 from orth.wire.executor_calls import ExecutorCalls
 from orth.wire.executor_link import NotSent
 from orth.wire.guarded import GuardedResolver, guarded_connector
-from orth.wire.outbound import AddressRefused, Outbound, plain_ip
+from orth.wire.outbound import AddressRefused, Outbound, Resolved, connect_first, plain_ip
 from orth.wire.watch_lines import LineSecurity, WatchLines
 from tests.receivers import WebhookReceiver
+from tests.servers.processes import free_port
+from tests.wire.fake_names import address_of, faked
 
 NEVER = [
     "0.0.0.0",
@@ -124,42 +125,56 @@ def test_what_is_no_address_of_an_executor(address: str) -> None:
         checked_address(address)
 
 
-class Changing:
-    """A name server that changes its mind: good first, then the metadata address (A41)."""
-
-    def __init__(self, *answers: list[str]) -> None:
-        self.answers = list(answers)
-
-    async def resolve(self, host: str, port: int, family: socket.AddressFamily) -> list[ResolveResult]:
-        found = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
-        return [
-            ResolveResult(hostname=host, host=ip, port=port, family=socket.AF_INET, proto=0, flags=0) for ip in found
-        ]
-
-
 async def test_a_name_is_resolved_once_and_its_checked_address_used() -> None:
     """A41: what is connected to is what was judged; the second, evil answer is never even asked for."""
-    with WebhookReceiver() as receiver:
-        connector = guarded_connector(Outbound(), force_close=True)
-        names = Changing(["127.0.0.1"], ["169.254.169.254"])
-        resolver = connector._resolver
-        assert isinstance(resolver, GuardedResolver)
-        resolver._resolver = names  # type: ignore[assignment]  # the system's would need a name server
-        async with (
-            aiohttp.ClientSession(connector=connector) as session,
-            session.post(f"http://executor.example:{receiver.port}/", data=b"{}") as answer,
-        ):
-            assert answer.status == 200
-        assert len(receiver.posted) == 1
+    name = "executor.example"
+    with WebhookReceiver() as receiver, faked({name: ["127.0.0.1"]}) as (names, resolver):
+        connector = guarded_connector(Outbound(resolver=resolver), force_close=True)
+        async with aiohttp.ClientSession(connector=connector) as session:
+            for _ in range(2):
+                async with session.post(f"http://{name}:{receiver.port}/", data=b"{}") as answer:
+                    assert answer.status == 200
+                names.answers[name] = ["169.254.169.254"]
+        assert len(receiver.posted) == 2
+        assert names.asked == [name]
+
+
+async def test_every_answer_is_judged_when_it_is_used() -> None:
+    """A41: an answer that one rule permits is kept for all, and another rule refuses it."""
+    with faked({"executor.example": ["10.0.0.7"]}) as (names, resolver):
+        assert len(await Outbound(resolver=resolver).resolve("executor.example", 80)) == 1
+        with pytest.raises(AddressRefused, match="outbound_deny"):
+            await Outbound(deny=(ip_network("10.0.0.0/8"),), resolver=resolver).resolve("executor.example", 80)
+        assert names.asked == ["executor.example"]
 
 
 @pytest.mark.parametrize("answers", [["169.254.169.254"], ["127.0.0.1", "169.254.169.254"], ["::ffff:169.254.1.1"]])
 async def test_one_bad_address_of_a_name_is_enough(answers: list[str]) -> None:
     """A40."""
-    guarded = GuardedResolver(Outbound())
-    guarded._resolver = Changing(answers)  # type: ignore[assignment]  # as above
-    with pytest.raises(AddressRefused):
-        await guarded.resolve("rebinding.example", 80)
+    with faked({"rebinding.example": answers}) as (_names, resolver), pytest.raises(AddressRefused):
+        await GuardedResolver(Outbound(resolver=resolver)).resolve("rebinding.example", 80)
+
+
+@pytest.mark.parametrize(("network", "ip"), [("127.0.0.0/8", "127.0.0.1"), ("::1/128", "::1")])
+async def test_of_the_addresses_of_localhost_those_of_the_permitted_network_are_used(
+    network: str, ip: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both = (address_of("127.0.0.1"), address_of("::1"))
+    monkeypatch.setattr("orth.wire.resolver.localhost_addresses", lambda: both)
+    found = await Outbound(allow=(ip_network(network),)).resolve("localhost", 80)
+    assert [one.ip for one in found] == [ip]
+    with pytest.raises(AddressRefused, match="outbound_allow"):
+        await Outbound(allow=(ip_network("10.0.0.0/8"),)).resolve("localhost", 80)
+
+
+def test_the_first_address_that_answers_is_connected_to() -> None:
+    closed = Resolved(socket.AF_INET, "127.0.0.1", free_port())
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        good = Resolved(socket.AF_INET, *listening.getsockname())
+        with connect_first([closed, good], 10.0) as line:
+            assert line.getpeername() == listening.getsockname()
+    with pytest.raises(ConnectionRefusedError):
+        connect_first([closed], 10.0)
 
 
 @pytest.mark.parametrize("host", ["169.254.169.254", "[fe80::1]", "[::ffff:169.254.169.254]", "[fd00:ec2::254]"])

@@ -12,6 +12,7 @@ a little more. ``docs/protocol.md`` describes it for people who write the other 
 * ``coordinator_calls`` — executor to coordinators: synchronous (urllib3), first coordinator that accepts.
 * ``executor_calls`` — coordinator to executor: asynchronous (aiohttp), with the difference between "surely not sent"
   and "perhaps". The only module that needs aiohttp, which an executor's environment does not have.
+* ``resolver`` — host names of peers to addresses, so that a name that hangs delays no other; ``outbound`` checks them.
 * ``guarded`` with ``bounded_answers`` (aiohttp), ``bounded_http`` with ``answer_reader`` (blocking) — the connections
   of every outbound call. They limit what a server may send. No call opens a connection in any other way.
 

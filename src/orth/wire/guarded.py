@@ -1,8 +1,8 @@
 """aiohttp that connects only to where it may (``orth.wire.outbound``): for whatever a coordinator calls.
 
-Names are resolved by a resolver that refuses them when one of their addresses is refused. What is an address already is
-resolved by nobody, so the socket is only made for an address that is good: that is the last moment, and nothing goes
-around it.
+Names are resolved by a resolver that refuses them when one of their addresses is refused. It is the one of
+``orth.wire.resolver``, also for its cache: aiohttp has none here. What is an address already is resolved by nobody, so
+the socket is only made for an address that is good: that is the last moment, and nothing goes around it.
 """
 
 import socket
@@ -12,7 +12,6 @@ from typing import Any, Self
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
-from aiohttp.resolver import ThreadedResolver
 
 from orth.wire.bounded_answers import bound
 from orth.wire.outbound import Outbound
@@ -22,18 +21,22 @@ class GuardedResolver(AbstractResolver):
     """Resolves names, and refuses one that leads to where nothing may connect."""
 
     def __init__(self, outbound: Outbound) -> None:
-        self._resolver = ThreadedResolver()
         self._outbound = outbound
 
     async def resolve(
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+        self,
+        host: str,
+        port: int = 0,
+        family: socket.AddressFamily = socket.AF_INET,  # noqa: ARG002  # aiohttp asks for every family here
     ) -> list[ResolveResult]:
-        found = await self._resolver.resolve(host, port, family)
-        self._outbound.check_all(one["host"] for one in found)
-        return found
+        flags = socket.AI_NUMERICHOST | socket.AI_NUMERICSERV
+        return [
+            ResolveResult(hostname=host, host=one.ip, port=one.port, family=one.family, proto=0, flags=flags)
+            for one in await self._outbound.resolve(host, port)
+        ]
 
     async def close(self) -> None:
-        await self._resolver.close()
+        return
 
 
 def guarded_connector(outbound: Outbound, *, tls: ssl.SSLContext | None = None, **options: Any) -> aiohttp.TCPConnector:
@@ -46,7 +49,9 @@ def guarded_connector(outbound: Outbound, *, tls: ssl.SSLContext | None = None, 
 
     resolver = GuardedResolver(outbound)
     trust = True if tls is None else tls
-    connector = aiohttp.TCPConnector(resolver=resolver, socket_factory=opened, ssl=trust, **options)
+    connector = aiohttp.TCPConnector(
+        resolver=resolver, use_dns_cache=False, socket_factory=opened, ssl=trust, **options
+    )
     bound(connector)
     return connector
 

@@ -14,9 +14,12 @@ from enum import StrEnum
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from orth.wire.resolver import NameUnanswered
+
 _ERRNO = re.compile(r"\[Errno (\d+)\]")
 _LIBRARY_NAMES = {
     "NameResolutionError": "name",
+    "NameUnanswered": "name",
     "ServerDisconnectedError": "closed",
     "ConnectionClosedError": "closed",
     "ConnectionClosedOK": "closed",
@@ -115,7 +118,7 @@ def network_finding(error: BaseException) -> Finding:
             return _of_tls(one)
     for one in chain:
         if isinstance(one, socket.gaierror):
-            return Finding(Reason.NAME)
+            return Finding(Reason.NAME, one.detail if isinstance(one, NameUnanswered) else "")
         if (reason := _BY_ERRNO.get(_number(one))) is not None:
             return Finding(reason)
     for one in chain:

@@ -5,16 +5,19 @@ call the address at which a cloud hands out credentials, or its own machine. So 
 is made: the name is resolved once, every address it has is looked at, and the connection goes to one that was. A name
 that leads elsewhere the second time gains nothing.
 
+Names are resolved by ``orth.wire.resolver``, in threads of its own. It keeps answers, and they are judged at each use.
+
 The ranges are written down here: what the standard library calls private or reserved differs between its versions.
 ``orth.wire.guarded`` puts this in front of aiohttp.
 """
 
-import asyncio
 import socket
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import NamedTuple
+
+from orth.wire.resolver import Resolver, is_localhost, system_resolver
 
 Network = IPv4Network | IPv6Network
 Ip = IPv4Address | IPv6Address
@@ -72,6 +75,7 @@ class Outbound:
     """What people would set to allow it."""
     allow_setting: str = "security.outbound_allow"
     """Where ``allow`` is set."""
+    resolver: Resolver = field(default_factory=system_resolver, repr=False, compare=False)
 
     def refusal(self, text: str) -> str | None:
         """Why this IP address may not be connected to; None when it may."""
@@ -100,10 +104,9 @@ class Outbound:
         """The same for a host that may be a name: those are judged when they are resolved, but for the one that means
         this machine everywhere.
         """
-        name = host.lower().rstrip(".")
         if plain_ip(host) is not None:
             self.check(host.strip("[]"))
-        elif name.rpartition(".")[2] == "localhost" or name in ("localhost.localdomain", "ip6-localhost"):
+        elif is_localhost(host):
             self.check("127.0.0.1")
 
     def check_all(self, found: Iterable[str]) -> None:
@@ -113,27 +116,31 @@ class Outbound:
 
     async def resolve(self, host: str, port: int) -> list[Resolved]:
         """The addresses of ``host``, all of them judged, in the order in which to try them."""
-        loop = asyncio.get_running_loop()
-        return self._judged(await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM))
+        found = await self.resolver.resolve(host)
+        if is_localhost(host):  # both addresses are this machine, and a network of the settings may be of one family
+            found = tuple(one for one in found if self.refusal(one.ip) is None) or found
+        self.check_all(one.ip for one in found)
+        return [Resolved(one.family, one.ip, port) for one in found]
 
-    def connect(self, host: str, port: int, timeout: float) -> socket.socket:
-        """A connection to the first address of ``host`` that answers, for code that waits in a thread of its own."""
-        failure: OSError = OSError(f"{host} has no address")
-        for family, ip, to in self._judged(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)):
+
+def connect_first(found: Iterable[Resolved], timeout: float) -> socket.socket:
+    """A connection to the first of the addresses that answers, for code that waits in a thread of its own."""
+    failure: OSError = OSError("it has no address")
+    for family, ip, port in found:
+        try:
             line = socket.socket(family, socket.SOCK_STREAM)
-            try:
-                line.settimeout(timeout)
-                line.connect((ip, to))
-            except OSError as error:
-                line.close()
-                failure = error
-            else:
-                return line
-        raise failure
-
-    def _judged(self, found: Sequence[tuple[int, int, int, str, tuple[object, ...]]]) -> list[Resolved]:
-        self.check_all(str(one[4][0]) for one in found)
-        return [Resolved(one[0], str(one[4][0]), int(str(one[4][1]))) for one in found]
+        except OSError as error:  # this machine has no IPv6, or may open no more files
+            failure = error
+            continue
+        try:
+            line.settimeout(timeout)
+            line.connect((ip, port))
+        except OSError as error:
+            line.close()
+            failure = error
+        else:
+            return line
+    raise failure
 
 
 def plain_ip(text: str) -> Ip | None:

@@ -1,13 +1,11 @@
 """Webhooks to a real receiver: one that answers, refuses, hangs, redirects; and where they may not go."""
 
-import socket
 import time
 from dataclasses import replace
 from ipaddress import ip_network
 from typing import Any
 
 import pytest
-from aiohttp.abc import ResolveResult
 
 from orth.coordinator.alarming.definitions import checked
 from orth.coordinator.alarming.outbound import NotDelivered, channels_outbound
@@ -17,6 +15,7 @@ from orth.domain.alarms import AlarmKind
 from orth.wire.guarded import GuardedResolver
 from orth.wire.outbound import AddressRefused
 from tests.receivers import HANG, WebhookReceiver
+from tests.wire.fake_names import faked
 
 NOW = 1_769_767_200_000
 ALARM = replace(trial_alarm("nightly", NOW), kind=AlarmKind.FIRST, failures=2, message_id="orth-alarm-7-1")
@@ -156,14 +155,7 @@ def test_only_networks_that_are_allowed_where_some_are() -> None:
 
 
 async def test_one_bad_address_of_a_name_is_enough() -> None:
-    class Twofold:
-        async def resolve(self, host: str, port: int, family: socket.AddressFamily) -> list[ResolveResult]:
-            return [
-                ResolveResult(hostname=host, host=ip, port=port, family=family, proto=0, flags=0)
-                for ip in ("8.8.8.8", "169.254.169.254")
-            ]
-
-    guarded = GuardedResolver(channels_outbound(allow_local=False))
-    guarded._resolver = Twofold()  # type: ignore[assignment]  # the system's would need a name server
-    with pytest.raises(AddressRefused):
-        await guarded.resolve("rebinding.example", 80)
+    with faked({"rebinding.example": ["8.8.8.8", "169.254.169.254"]}) as (_names, resolver):
+        guarded = GuardedResolver(replace(channels_outbound(allow_local=False), resolver=resolver))
+        with pytest.raises(AddressRefused):
+            await guarded.resolve("rebinding.example", 80)

@@ -1,7 +1,5 @@
 """A coordinator that others reach does not call its own machine because an executor says so."""
 
-import asyncio
-import socket
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +10,7 @@ from orth.settings import Settings
 from orth.settings.sections import CoordinatorSection, SecuritySection
 from orth.settings.values import Address
 from tests.coordinator.http.live import ACCESS_TOKEN, Caller, Site, prepared_database
+from tests.wire.fake_names import faked
 
 HERE = [
     "http://127.0.0.1:9999",
@@ -59,19 +58,14 @@ def test_no_spelling_of_this_machine_is_registered_where_others_reach_the_coordi
 
 async def test_a_name_that_leads_to_this_machine_is_not_registered_either(monkeypatch: pytest.MonkeyPatch) -> None:
     names = {"inside.example.org": "127.0.0.1", "both.example.org": "::1", "there.example.org": "10.0.0.9"}
-
-    async def looked_up(host: str, port: int, **_how: object) -> list[tuple[int, int, int, str, tuple[str, int]]]:
-        if host not in names:
-            raise socket.gaierror(socket.EAI_NONAME, "not known")
-        return [(socket.AF_INET, socket.SOCK_STREAM, 0, "", (ip, port)) for ip in ("10.0.0.8", names[host])]
-
-    monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", looked_up)
-    for name in ("inside", "both"):
-        with pytest.raises(NeverCalled, match="outbound_loopback"):
-            await check_name(_settings("10.0.0.5"), f"http://{name}.example.org:9999", "registryValue")
-    for good in ("there.example.org", "nowhere.example.org"):
-        await check_name(_settings("10.0.0.5"), f"http://{good}:9999", "registryValue")
-    await check_name(_settings("127.0.0.1"), "http://inside.example.org:9999", "registryValue")
+    with faked({name: ["10.0.0.8", ip] for name, ip in names.items()}) as (_names, resolver):
+        monkeypatch.setattr("orth.wire.resolver._SYSTEM", resolver)
+        for name in ("inside", "both"):
+            with pytest.raises(NeverCalled, match="outbound_loopback"):
+                await check_name(_settings("10.0.0.5"), f"http://{name}.example.org:9999", "registryValue")
+        for good in ("there.example.org", "nowhere.example.org"):
+            await check_name(_settings("10.0.0.5"), f"http://{good}:9999", "registryValue")
+        await check_name(_settings("127.0.0.1"), "http://inside.example.org:9999", "registryValue")
 
 
 def test_the_name_of_a_new_executor_is_looked_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

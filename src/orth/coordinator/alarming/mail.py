@@ -8,7 +8,7 @@ says one byte a minute keeps a thread no longer than one that says nothing.
 import asyncio
 import smtplib
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -22,7 +22,7 @@ from orth.coordinator.alarming.outbound import NotDelivered, trusted
 from orth.coordinator.alarming.texts import Alarm
 from orth.wire.answer_reader import AnswerReader
 from orth.wire.network_reasons import network_reason
-from orth.wire.outbound import Outbound
+from orth.wire.outbound import Outbound, Resolved, connect_first
 
 _THREADS = 8
 _SUBJECT_LIMIT = 200
@@ -60,12 +60,13 @@ class MailSender:
         if not recipients:
             raise NotDelivered.of("nobody_to_tell")
         outbound = replace(self._outbound, loopback=True) if server.local else self._outbound
-        talk = _Talk(server, self._timeout, outbound, trusted(self._ca_file))
+        talk = _Talk(server, self._timeout, trusted(self._ca_file))
         mail = mail_of(server, recipients, alarm, self._now())
         home = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(self._timeout):
-                return await home.run_in_executor(self._threads, talk.deliver, recipients, mail)
+                found = await outbound.resolve(server.host, server.port)
+                return await home.run_in_executor(self._threads, talk.deliver, found, recipients, mail)
         except TimeoutError as error:
             raise NotDelivered.of("mail_server_silent", host=server.host, seconds=f"{self._timeout:g}") from error
         except smtplib.SMTPRecipientsRefused as error:
@@ -73,7 +74,7 @@ class MailSender:
         except smtplib.SMTPResponseException as error:
             said = _text(error.smtp_error)
             raise NotDelivered.of("mail_answered", host=server.host, number=error.smtp_code, said=said) from error
-        except (smtplib.SMTPException, SSLError, OSError, UnicodeError) as error:  # the last: a host that is no name
+        except (smtplib.SMTPException, SSLError, OSError, UnicodeError) as error:  # the last: not ASCII
             is_word_of_server = isinstance(error, smtplib.SMTPNotSupportedError)
             said = str(error) if is_word_of_server else f"it {network_reason(error)}"
             raise NotDelivered.of("mail_failed", host=server.host, said=said) from error
@@ -87,17 +88,16 @@ class MailSender:
 class _Talk:
     """One conversation with a server, which may be cut from another thread."""
 
-    def __init__(self, server: MailServer, timeout: float, outbound: Outbound, context: SSLContext) -> None:
+    def __init__(self, server: MailServer, timeout: float, context: SSLContext) -> None:
         self._server = server
         self._timeout = timeout
-        self._outbound = outbound
         self._context = context
         self._line: socket.socket | None = None
         self._over = False
 
-    def deliver(self, recipients: tuple[str, ...], mail: bytes) -> str:
+    def deliver(self, found: Sequence[Resolved], recipients: tuple[str, ...], mail: bytes) -> str:
         server = self._server
-        self._line = self._outbound.connect(server.host, server.port, self._timeout)
+        self._line = connect_first(found, self._timeout)
         if self._over:
             self.cut()
         line = self._line

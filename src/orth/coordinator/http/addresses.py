@@ -34,7 +34,7 @@ async def check_name(settings: Settings, address: str, field: str) -> None:
     """Refuse an address whose name leads to where nothing is connected to. One that leads nowhere now is let be."""
     parts = urlsplit(address)
     try:
-        with suppress(TimeoutError, UnicodeError):
+        with suppress(TimeoutError):
             async with asyncio.timeout(_LOOK_UP):
                 await executors_outbound(settings).resolve(parts.hostname or "", parts.port or _PORTS[parts.scheme])
     except AddressRefused as refused:
