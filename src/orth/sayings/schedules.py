@@ -119,6 +119,10 @@ SAYINGS: Mapping[str, tuple[str, str]] = {
         "There is no time zone '{zone}'.",
         "Did you mean {near}?",
     ),
+    "zone_offset": (
+        "'{zone}' is an offset, not the name of a time zone.",
+        "Zones with this offset: {near}. The sign in Etc/GMT names is inverted.",
+    ),
     "no_fire_left": (
         "This schedule has no fire left.",
         "Choose a time in the future, or the type NONE for a job that is only triggered by hand.",

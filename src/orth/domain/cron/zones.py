@@ -26,6 +26,9 @@ _PROBE = 3 * DAY
 _BLOCK = 366 * DAY
 _SECOND = timedelta(seconds=1)
 _NAME = re.compile(r"[A-Za-z0-9_+-]{1,32}(/[A-Za-z0-9_+-]{1,32}){0,2}")
+# An offset as people write it. Java reads GMT+8 as 8 hours ahead of UTC.
+_OFFSET = re.compile(r"(?:GMT|UTC|UT)([+-])([0-9]{1,2})(?::?([0-5][0-9]))?", re.IGNORECASE)
+_NO_HINT = ("zone_unknown", "")
 # Both are names of files that some systems keep beside the zones: the first means "whatever this machine is set to".
 _NOT_ZONES = frozenset({"localtime", "Factory"})
 
@@ -148,9 +151,31 @@ def _loaded(name: str) -> Zone:
 
 def _unknown(name: str) -> InvalidSchedule:
     shown = name if len(name) <= 64 else name[:63] + "…"
-    near = _nearest(name) if _NAME.fullmatch(name) else None
-    code, told = ("zone_like", {"zone": shown, "near": near}) if near else ("zone_unknown", {"zone": shown})
+    code, near = _hint(name)
+    told = {"zone": shown, "near": near} if near else {"zone": shown}
     return InvalidSchedule.at(code, told, text=shown, length=len(shown), field="timezone")
+
+
+def _hint(name: str) -> tuple[str, str]:
+    """The code of the refusal, and the names that may be meant; empty if there is none."""
+    offset = _OFFSET.fullmatch(name)
+    if offset:
+        zones = _zones_with(offset[1], int(offset[2]), int(offset[3] or 0))
+        code = "zone_like" if zones == ["UTC"] else "zone_offset"
+        return (code, ", ".join(zones)) if zones else _NO_HINT
+    near = _nearest(name) if _NAME.fullmatch(name) else None
+    return ("zone_like", near) if near else _NO_HINT
+
+
+def _zones_with(sign: str, hours: int, minutes: int) -> list[str]:
+    """The zones that always have this offset, as Java and ISO 8601 sign it. Names of Etc have the inverted sign."""
+    if minutes:
+        return []
+    if hours == 0:
+        return ["UTC"]
+    fixed = f"Etc/GMT{'-' if sign == '+' else '+'}{hours}"
+    china = ["Asia/Shanghai"] if (sign, hours) == ("+", 8) else []
+    return [*china, fixed] if fixed in _known() else []
 
 
 def _nearest(name: str) -> str | None:
@@ -158,6 +183,8 @@ def _nearest(name: str) -> str | None:
     by_key = {key.lower(): key for key in sorted(_known())}
     if wanted in by_key:
         return by_key[wanted]
+    if any(char.isdigit() for char in name):
+        return None  # a similar name with a number has another offset
     city = next((key for lower, key in by_key.items() if lower.endswith("/" + wanted)), None)
     if city:
         return city
