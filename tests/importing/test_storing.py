@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
+from orth.domain.jobs import AddressType
 from orth.importing.report import Fate, Report
+from orth.store.groups import list_groups
 from tests.importing.test_json import import_json
 from tests.importing.test_xxl_job import Store, notes_of
 
@@ -26,8 +28,8 @@ class Importing:
         self.folder = folder
         self.here = Store(store)
 
-    def take(self, *jobs: dict[str, Any], group: dict[str, Any] = GROUP) -> Report:
-        return import_json(self.store, self.folder, {"groups": [group], "jobs": list(jobs)})
+    def take(self, *jobs: dict[str, Any], group: dict[str, Any] = GROUP, **wishes: object) -> Report:
+        return import_json(self.store, self.folder, {"groups": [group], "jobs": list(jobs)}, **wishes)
 
     def family(self) -> dict[str, tuple[list[str], str]]:
         """By name, of each job that has any: its children and its super task."""
@@ -153,3 +155,14 @@ def test_manual_addresses_are_compared_by_what_they_mean(importing: Importing) -
     assert importing.here.contents() == before
     automatic = importing.take(job(1), group={**GROUP, "access_token": "its own"})
     assert notes_of(automatic, "group", 1) == "differs in address_type"
+
+
+def test_a_named_group_that_the_export_holds_keeps_its_manual_addresses(importing: Importing) -> None:
+    report = importing.take(job(1), group=MANUAL, app_names={1: "shop-executor", 0: "mail-executor"})
+    created = [(entry.origin.name, entry.fate) for entry in report.entries if entry.origin.kind == "group"]
+    assert created == [("mail-executor", Fate.CREATED), ("shop-executor", Fate.CREATED)]
+    with importing.here.engine.begin() as connection:
+        (group,) = [one for one in list_groups(connection, 0, 10) if one.app_name == "shop-executor"]
+    assert (group.address_type, group.title) == (AddressType.MANUAL, "Shop")
+    assert group.addresses == ("http://10.0.0.1:9999", "http://10.0.0.2:9999")
+    assert importing.here.jobs()["job 1"].job_group == group.id

@@ -47,7 +47,8 @@ def store(connection: Connection, found: Mapped, wishes: Wishes, now: int) -> Re
     entries = [Entry(one.origin, Fate.REFUSED, notes=(one.reason,)) for one in found.refused]
     here = {group.app_name: group for group in _every_group(connection)}
     groups: dict[int, int] = {}
-    entries += _store_named_groups(connection, wishes.app_names.values(), here, now)
+    exported = {one.group.app_name for one in found.groups}
+    entries += _store_named_groups(connection, set(wishes.app_names.values()) - exported, here, now)
     for group in found.groups:
         entry = _store_group(connection, group, here, now)
         entries.append(entry)
@@ -89,7 +90,9 @@ def _every_group(connection: Connection) -> Iterator[Group]:
 def _store_named_groups(
     connection: Connection, app_names: Iterable[str], here: dict[str, Group], now: int
 ) -> list[Entry]:
-    """Create the groups the caller named that are not here; their addresses follow the registry."""
+    """Create the groups that the caller named, if neither the store nor the export has them. Their addresses follow the
+    registry.
+    """
     entries: list[Entry] = []
     for place, app_name in enumerate(sorted(set(app_names) - set(here)), 1):
         group = Group(0, app_name, app_name, AddressType.AUTO, ())
