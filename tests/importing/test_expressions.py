@@ -77,3 +77,18 @@ def test_an_import_names_both_meanings(sqlite_store: str, tmp_path: Path) -> Non
     assert "taken over without a schedule" in notes_of(report, "job", 3)
     again = import_json(sqlite_store, tmp_path, {"groups": [GROUP], "jobs": jobs})
     assert {entry.fate.value for entry in again.entries} == {"there"}
+
+
+@pytest.mark.parametrize(
+    ("schedule", "told"),
+    [
+        (("CRON", "0 /5 9-18/70 * * ? * 每五分钟"), "A step of 70 does not fit the hour field"),
+    ],
+)
+def test_a_schedule_that_is_lost_is_told_with_its_own_fault(
+    sqlite_store: str, tmp_path: Path, schedule: tuple[str, str], told: str
+) -> None:
+    kind, conf = schedule
+    job = {"id": 1, "jobGroup": 1, "jobDesc": "a", "executorHandler": "a", "scheduleType": kind, "scheduleConf": conf}
+    report = import_json(sqlite_store, tmp_path, {"groups": [GROUP], "jobs": [job]})
+    assert notes_of(report, "job", 1) == f"{kind} '{conf}': {told}; it was taken over without a schedule"

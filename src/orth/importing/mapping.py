@@ -48,6 +48,7 @@ _MAILS_LIMIT = 255
 _LONGEST_TIMEOUT = 7 * 86_400
 _MOST_RETRIES = 100
 _ADMINISTRATOR = 1
+_FIRING = (ScheduleType.CRON, ScheduleType.FIX_RATE, ScheduleType.FIX_DELAY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,15 +303,15 @@ def _schedule(fields: Fields, timezone: str, now: int) -> tuple[ScheduleType, st
         text, conf = (ScheduleType.CRON, fields.text("job_cron").strip()) if "job_cron" in fields else ("NONE", "")
     if text == ScheduleType.NONE:
         return ScheduleType.NONE, "", False
+    there, notes = conf, list[str]()
     if text == ScheduleType.CRON:
-        ours, notes = translated(conf)
-        if _complaint(text, ours, timezone, now) is None:
-            conf = ours
-            fields.notes += notes
+        conf, notes = translated(there)
     complaint = _complaint(text, conf, timezone, now)
     if complaint is not None:
-        fields.notes.append(f"{complaint}; it was taken over without a schedule")
+        about = f"{text} {shown(there)}: " if text in _FIRING else ""
+        fields.notes.append(f"{about}{complaint}; it was taken over without a schedule")
         return ScheduleType.NONE, "", False
+    fields.notes += notes
     if text == ScheduleType.FIX_DELAY:
         fields.notes.append("FIX_DELAY never fires in xxl-job and does here, so it was left stopped")
         return ScheduleType.FIX_DELAY, conf, False
@@ -319,17 +320,17 @@ def _schedule(fields: Fields, timezone: str, now: int) -> tuple[ScheduleType, st
 
 def _complaint(schedule_type: str, conf: str, timezone: str, now: int) -> str | None:
     """Why a schedule cannot be kept; None if it can."""
-    if schedule_type not in (ScheduleType.CRON, ScheduleType.FIX_RATE, ScheduleType.FIX_DELAY):
+    if schedule_type not in _FIRING:
         return f"schedule_type {shown(schedule_type)} is not known"
     if len(conf) > _CONF_LIMIT:
         return f"its schedule has {len(conf):,} characters"
     if schedule_type == ScheduleType.CRON and len(conf.split()) == 5:
         # Five fields are Unix cron to us, with other numbers for the days; xxl-job cannot have meant that.
-        return f"{shown(conf)} is not a Quartz expression"
+        return "it is not a Quartz expression"
     try:
         parse_schedule(ScheduleType(schedule_type), conf, timezone=timezone).check_future(now)
     except InvalidSchedule as error:
-        return f"{schedule_type} {shown(conf)}: {error.message.rstrip('.')}"
+        return error.message.rstrip(".")
     return None
 
 
