@@ -27,6 +27,27 @@ GROUP = {"id": 1, "appName": "shop-executor", "title": "Shop", "addressType": 0}
         ("0 0 9 ? * mon/2,SUN", "0 0 9 ? * mon,SUN"),
         ("0 0 9 1 JAN/3 ?", "0 0 9 1 JAN ?"),
         ("0 0 9 1 JAN-DEC/5 ?", "0 0 9 1 JAN-DEC ?"),
+        ("0 0 9-18/0 * * ?", "0 0 9 * * ?"),
+        ("0 0 18-9/00 * * ?", "0 0 18 * * ?"),
+        ("0 0 9 ? * 2-6/0", "0 0 9 ? * 2"),
+        ("0 0 9 1 * ? 2098-2099/0", "0 0 9 1 * ? 2098"),
+        ("0 0 9 ? * MON-FRI/0", "0 0 9 ? * MON-FRI"),
+        ("0 0 9 ? * TUESDAY", "0 0 9 ? * TUE"),
+        ("0 0 9 ? * Tues,Thurs", "0 0 9 ? * Tue,Thu"),
+        ("0 0 9 1 JANUARY,Sept ?", "0 0 9 1 JAN,Sep ?"),
+        ("0 0 9 ? * MON-FRIDAY", "0 0 9 ? * MON-FRI"),
+        ("0 0 9 ? * MON-FRIDAY/2", "0 0 9 ? * MON-FRI"),
+        ("0 0 9 ? * MONDAY-FRIDAY", "0 0 9 ? * MON"),
+        ("0 0 9 ? * MONDAY/2", "0 0 9 ? * MON"),
+        ("0 0 9 ? * FRIDAY#2", "0 0 9 ? * FRI"),
+        ("0 0 9 ? * FRIDAYL", "0 0 9 ? * FRI"),
+        ("0 0 9 1 JANUARY-MARCH ?", "0 0 9 1 JAN ?"),
+        ("0 0 9 1,15W * ?", "0 0 9 1W * ?"),
+        ("0 0 9 15w,1W * ?", "0 0 9 1W * ?"),
+        ("0 0 9 10-12,15W * ?", "0 0 9 10W * ?"),
+        ("0 0 9 15W,*/5 * ?", "0 0 9 1W * ?"),
+        ("0 0 9 20,31W * ?", "0 0 9 20W * ?"),
+        ("0 0 9 31W * ?", "0 0 9 31W * ?"),
     ],
 )
 def test_what_has_one_meaning_there_is_taken_over(there: str, here: str) -> None:
@@ -50,13 +71,46 @@ def test_what_has_one_meaning_there_is_taken_over(there: str, here: str) -> None
         "0 0 9 ? * MON-WED-FRI",
         "0 0 12H * * ?",
         "0 0 0 1 1-12/5 ?",
-        "0 1-10/0 * * * ?",
+        "0 0 9 15W * ?",
+        "0 0 9 28W * ?",
+        "0 0 9 ? * FRIL",
+        "0 0 9 ? * FRI#2",
+        "0 0 9 L,15W * ?",
         ", * * * * ?",
         "0 0 0 L-3W * ?",
     ],
 )
 def test_all_else_stays_as_it_is(conf: str) -> None:
     assert translated(conf) == (conf, [])
+
+
+@pytest.mark.parametrize(
+    ("conf", "told"),
+    [
+        (
+            "0 0 9 ? * MONDAY-FRIDAY",
+            "xxl-job reads the first three letters of 'MONDAY-FRIDAY' and ignores the rest: "
+            "it was taken over as 'MON', which fires as there; all of it would be 'MON-FRI'",
+        ),
+        (
+            "0 0 9-18/0 * * ?",
+            "xxl-job reads the first value of '9-18/0' alone: it was taken over as '9', which fires as there; "
+            "without the step it would be '9-18'",
+        ),
+        (
+            "0 0 9 1,15W * ?",
+            "xxl-job reads '1,15W' as the workday nearest to its lowest day alone: it was taken over as '1W', "
+            "which fires as there; in Orth the list would be each of its days",
+        ),
+        (
+            "0 0 9 31W * ?",
+            "xxl-job also fires in some months that have no day 31, on their last day; "
+            "'31W' fires here only in months that have this day",
+        ),
+    ],
+)
+def test_another_meaning_than_the_written_one_is_told(conf: str, told: str) -> None:
+    assert translated(conf)[1] == [told]
 
 
 def test_an_import_names_both_meanings(sqlite_store: str, tmp_path: Path) -> None:

@@ -8,14 +8,30 @@ stays as it is, and the reader of cron expressions decides.
 import re
 from collections.abc import Callable
 
+from orth.domain.cron.fields import QUARTZ, Fragment, Kind
+from orth.errors import InvalidSchedule
+
 _FIELDS = 7
-_MONTH, _WEEKDAY = 4, 5
+_DAY, _MONTH, _WEEKDAY = 3, 4, 5
 _NAMES = {
-    _MONTH: "JAN|FEB|MAR|APR|MAY|JUN|JUL|AUG|SEP|OCT|NOV|DEC",
-    _WEEKDAY: "SUN|MON|TUE|WED|THU|FRI|SAT",
+    _MONTH: "JAN(?:UARY)?|FEB(?:RUARY)?|MAR(?:CH)?|APR(?:IL)?|MAY|JUNE?|JULY?|AUG(?:UST)?|SEP(?:T|TEMBER)?"
+    "|OCT(?:OBER)?|NOV(?:EMBER)?|DEC(?:EMBER)?",
+    _WEEKDAY: "SUN(?:DAY)?|MON(?:DAY)?|TUE(?:S|SDAY)?|WED(?:NESDAY)?|THU(?:R|RS|RSDAY)?|FRI(?:DAY)?|SAT(?:URDAY)?",
 }
+_SHORT = 3
+_IN_EVERY_MONTH = 28
 _STEP_ALONE = re.compile(r"/\d{1,4}")
-_STEP_OF_NONE = re.compile(r"(\*|\d{1,4})/0+")
+_STEP_OF_NONE = re.compile(r"(\*|\d{1,4}(?:-\d{1,4})?)/0+")
+_WORKDAY = re.compile(r"\d{1,2}W", re.IGNORECASE)
+
+
+def _named(place: int) -> re.Pattern[str]:
+    """A name, or two, with all that people write behind it."""
+    name = _NAMES[place]
+    return re.compile(rf"({name})(?:-({name}))?(#\d|L)?(?:/(\d{{1,4}}))?", re.IGNORECASE)
+
+
+_NAMED = {place: _named(place) for place in _NAMES}
 
 
 def translated(conf: str) -> tuple[str, list[str]]:
@@ -37,10 +53,10 @@ def _parts(place: int, field: str, notes: list[str]) -> list[str]:
         return [field]
     if len(parts) < field.count(",") + 1:
         notes.append(f"xxl-job ignores the comma without a value in {field!r}")
-    readers: tuple[Callable[[int, str, list[str]], str], ...] = (_step_alone, _step_of_none, _step_after_name)
+    readers: tuple[Callable[[int, str, list[str]], str], ...] = (_step_alone, _step_of_none, _by_name)
     for reader in readers:
         parts = [reader(place, part, notes) for part in parts]
-    return parts
+    return _nearest_workday(parts, notes) if place == _DAY and any(map(_WORKDAY.fullmatch, parts)) else parts
 
 
 def _step_alone(_place: int, part: str, notes: list[str]) -> str:
@@ -54,17 +70,73 @@ def _step_of_none(_place: int, part: str, notes: list[str]) -> str:
     found = _STEP_OF_NONE.fullmatch(part)
     if found is None:
         return part
-    notes.append(f"xxl-job ignores the step 0 in {part!r}")
-    return found.group(1)
+    first, between, _last = found.group(1).partition("-")
+    if between:
+        notes.append(
+            f"xxl-job reads the first value of {part!r} alone: it was taken over as {first!r}, which fires as there; "
+            f"without the step it would be {found.group(1)!r}"
+        )
+    else:
+        notes.append(f"xxl-job ignores the step 0 in {part!r}")
+    return first
 
 
-def _step_after_name(place: int, part: str, notes: list[str]) -> str:
-    names = _NAMES.get(place)
-    found = names and re.fullmatch(rf"((?:{names})(?:-(?:{names}))?)/(\d{{1,4}})", part, re.IGNORECASE)
+def _by_name(place: int, part: str, notes: list[str]) -> str:
+    """xxl-job reads three letters of a name. If more of it is written, it ignores all that follows."""
+    found = place in _NAMED and _NAMED[place].fullmatch(part)
     if not found:
         return part
-    notes.append(
-        f"xxl-job ignores the step in {part!r}: it was taken over as {found.group(1)!r}, which fires as there; "
-        f"with the step it would be every {found.group(2)}. of them"
-    )
-    return found.group(1)
+    first, last, after, step = found.groups()
+    name = first[:_SHORT]
+    whole = "-".join([name, last[:_SHORT]] if last else [name]) + (after or "")
+    kept = name if len(first) > _SHORT else whole
+    if part == kept or (step and "#" in kept):
+        return part
+    if kept != whole:
+        notes.append(
+            f"xxl-job reads the first three letters of {part!r} and ignores the rest: it was taken over as {kept!r}, "
+            f"which fires as there; all of it would be {whole!r}"
+        )
+    elif not step:
+        notes.append(f"xxl-job reads the first three letters of a name: {part!r} is {kept!r}")
+    elif int(step) == 0:
+        notes.append(f"xxl-job ignores the step 0 in {part!r}")
+    else:
+        notes.append(
+            f"xxl-job ignores the step in {part!r}: it was taken over as {kept!r}, which fires as there; "
+            f"with the step it would be every {step}. of them"
+        )
+    return kept
+
+
+def _nearest_workday(parts: list[str], notes: list[str]) -> list[str]:
+    """xxl-job reads a list with a nearest workday as the one that is nearest to the lowest day of the list."""
+    days = [_lowest(_DAY, part) for part in parts]
+    known = [day for day in days if day is not None]
+    if len(known) < len(days):
+        return parts
+    lowest = min(known)
+    kept = f"{lowest}W"
+    if len(parts) > 1:
+        notes.append(
+            f"xxl-job reads {','.join(parts)!r} as the workday nearest to its lowest day alone: it was taken over as "
+            f"{kept!r}, which fires as there; in Orth the list would be each of its days"
+        )
+    if lowest > _IN_EVERY_MONTH:
+        notes.append(
+            f"xxl-job also fires in some months that have no day {lowest}, on their last day; "
+            f"{kept!r} fires here only in months that have this day"
+        )
+    return [kept]
+
+
+def _lowest(place: int, part: str) -> int | None:
+    """The lowest value of one part as Orth reads it; None if it has no plain value, or cannot be read."""
+    try:
+        parsed = QUARTZ[place].parse(Fragment(part, 0, len(part)))
+    except InvalidSchedule:
+        return None
+    (one,) = parsed.parts
+    if one.kind in (Kind.NEAREST_WORKDAY, Kind.NTH_WEEKDAY, Kind.LAST_WEEKDAY):
+        return one.first
+    return min(parsed.values(), default=None)
