@@ -7,7 +7,7 @@ import pytest
 
 from orth.domain.jobs import ScheduleType
 from orth.domain.schedules import parse_schedule
-from orth.importing.expressions import translated
+from orth.importing.expressions import translated, unreadable
 from tests.importing.test_json import import_json
 from tests.importing.test_xxl_job import Store, notes_of
 
@@ -113,6 +113,27 @@ def test_another_meaning_than_the_written_one_is_told(conf: str, told: str) -> N
     assert translated(conf)[1] == [told]
 
 
+@pytest.mark.parametrize(
+    ("conf", "told"),
+    [
+        ("0 0 0 L-3W * ?", "'L-3W', the workday nearest to L-3, cannot be expressed: Orth has L-3 and LW only"),
+        ("0 0 9 ? * MON-WED-FRI", "'-FRI' in 'MON-WED-FRI' cannot be read; xxl-job ignores it and reads 'MON-WED'"),
+        ("0 0 9 1 janx ?", "'x' in 'janx' cannot be read; xxl-job ignores it and reads 'jan'"),
+        ("0 0 12H * * ?", "'H' in '12H' cannot be read; xxl-job ignores it and reads '12'"),
+        ("0 0 1-5-7 * * ?", "'-7' in '1-5-7' cannot be read; xxl-job ignores it and reads '1-5'"),
+        ("0 0 9 ? * 6#3,2", "'6#3' cannot stand in a list; xxl-job reads '6#3,2' as '2#3'"),
+        ("0 0 9 ? * MON-WED,FRI#2", "'FRI#2' cannot stand in a list; xxl-job reads 'MON-WED,FRI#2' as '2#2'"),
+        ("0 0 9 ? * 6#3,2#1", None),
+        ("0 0 9 ? * MON-W", None),
+        ("0 0 12/5H * * ?", None),
+        ("0 0 25 * * ?", None),
+        ("0 0 9 ? * MON#2", None),
+    ],
+)
+def test_what_only_xxl_job_can_read_is_named(conf: str, told: str | None) -> None:
+    assert unreadable(conf) == told
+
+
 def test_an_import_names_both_meanings(sqlite_store: str, tmp_path: Path) -> None:
     def job(number: int, conf: str) -> dict[str, Any]:
         common = {"jobGroup": 1, "executorHandler": "work", "scheduleType": "CRON"}
@@ -137,6 +158,11 @@ def test_an_import_names_both_meanings(sqlite_store: str, tmp_path: Path) -> Non
     ("schedule", "told"),
     [
         (("CRON", "0 /5 9-18/70 * * ? * 每五分钟"), "A step of 70 does not fit the hour field"),
+        (("CRON", "0 0 12H * * ? * 每天"), "'H' in '12H' cannot be read; xxl-job ignores it and reads '12'"),
+        (
+            ("FIX_RATE", "40000000"),
+            "a period of 463.0 days is longer than 366 days, the longest period in Orth",
+        ),
     ],
 )
 def test_a_schedule_that_is_lost_is_told_with_its_own_fault(

@@ -2,7 +2,7 @@
 
 xxl-job reads with an old copy of Quartz, which takes more than its documentation says. What has one clear meaning there
 is translated. What would mean something else here is translated to what xxl-job does, with both meanings told. All else
-stays as it is, and the reader of cron expressions decides.
+stays as it is, and the reader of cron expressions decides. ``unreadable`` then says what xxl-job makes of it.
 """
 
 import re
@@ -23,6 +23,10 @@ _IN_EVERY_MONTH = 28
 _STEP_ALONE = re.compile(r"/\d{1,4}")
 _STEP_OF_NONE = re.compile(r"(\*|\d{1,4}(?:-\d{1,4})?)/0+")
 _WORKDAY = re.compile(r"\d{1,2}W", re.IGNORECASE)
+_WORKDAY_BEFORE_LAST = re.compile(r"L-\d{1,2}W", re.IGNORECASE)
+_NTH = re.compile(r"[A-Z0-9]{1,3}#(\d)", re.IGNORECASE)
+_RANGE_AND_REST = re.compile(r"(\d{1,4}-\d{1,4}(?:/\d{1,4})?)([^\d/].*)")
+_NUMBER_AND_REST = re.compile(r"(\d{1,4})([^\d/#LW-].*)", re.IGNORECASE)
 
 
 def _named(place: int) -> re.Pattern[str]:
@@ -31,7 +35,13 @@ def _named(place: int) -> re.Pattern[str]:
     return re.compile(rf"({name})(?:-({name}))?(#\d|L)?(?:/(\d{{1,4}}))?", re.IGNORECASE)
 
 
+def _name_and_rest(place: int) -> re.Pattern[str]:
+    name = "|".join(QUARTZ[place].names)
+    return re.compile(rf"((?:{name})-(?:{name})(?=.)|(?:{name})(?=[^#L-]))(.+)", re.IGNORECASE)
+
+
 _NAMED = {place: _named(place) for place in _NAMES}
+_NAME_AND_REST = {place: _name_and_rest(place) for place in _NAMES}
 
 
 def translated(conf: str) -> tuple[str, list[str]]:
@@ -45,6 +55,20 @@ def translated(conf: str) -> tuple[str, list[str]]:
     for place, field in enumerate(fields):
         fields[place] = ",".join(_parts(place, field, notes))
     return (" ".join(fields), notes) if notes else (conf, notes)
+
+
+def unreadable(conf: str) -> str | None:
+    """Which part of an expression only xxl-job can read, and what it makes of it; None if there is no such part."""
+    for place, field in enumerate(conf.split()[:_FIELDS]):
+        if place == _WEEKDAY and "," in field and (nth := _nth_in_list(field)):
+            return nth
+        if place == _DAY and _WORKDAY_BEFORE_LAST.fullmatch(field):
+            last = field[:-1].upper()
+            return f"{field!r}, the workday nearest to {last}, cannot be expressed: Orth has {last} and LW only"
+        for part in field.split(","):
+            if (rest := _ignored_rest(place, part)) is not None:
+                return rest
+    return None
 
 
 def _parts(place: int, field: str, notes: list[str]) -> list[str]:
@@ -128,6 +152,29 @@ def _nearest_workday(parts: list[str], notes: list[str]) -> list[str]:
             f"{kept!r} fires here only in months that have this day"
         )
     return [kept]
+
+
+def _nth_in_list(field: str) -> str | None:
+    """What xxl-job makes of a list with ``#``: only its lowest weekday, with this number."""
+    parts = [part for part in field.split(",") if part]
+    numbered = [found for part in parts if (found := _NTH.fullmatch(part))]
+    days = [_lowest(_WEEKDAY, part) for part in parts]
+    known = [day for day in days if day is not None]
+    if len(numbered) != 1 or len(known) < len(parts):
+        return None
+    lowest = min(known) + (QUARTZ[_WEEKDAY].sunday or 0)
+    read = f"{lowest}#{numbered[0].group(1)}"
+    return f"{numbered[0].group()!r} cannot stand in a list; xxl-job reads {field!r} as {read!r}"
+
+
+def _ignored_rest(place: int, part: str) -> str | None:
+    """What xxl-job ignores behind a value that it can read."""
+    patterns = [_RANGE_AND_REST, _NUMBER_AND_REST, *([_NAME_AND_REST[place]] if place in _NAMES else [])]
+    found = next((match for pattern in patterns if (match := pattern.fullmatch(part))), None)
+    if found is None or _lowest(place, part) is not None:
+        return None
+    read, rest = found.groups()
+    return f"{rest!r} in {part!r} cannot be read; xxl-job ignores it and reads {read!r}"
 
 
 def _lowest(place: int, part: str) -> int | None:

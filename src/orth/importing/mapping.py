@@ -16,6 +16,7 @@ from pydantic import ValidationError
 from orth.coordinator.http.groups import GroupBody
 from orth.domain.access import Role
 from orth.domain.alarms import mail_addresses
+from orth.domain.cron.zones import DAY
 from orth.domain.jobs import (
     ALIASES,
     CONCURRENCY_LIMIT,
@@ -30,10 +31,10 @@ from orth.domain.jobs import (
     RouteStrategy,
     ScheduleType,
 )
-from orth.domain.schedules import parse_schedule
+from orth.domain.schedules import LONGEST_PERIOD, parse_schedule
 from orth.errors import Invalid, InvalidSchedule
 from orth.importing.exports import Export, Row
-from orth.importing.expressions import translated
+from orth.importing.expressions import translated, unreadable
 from orth.importing.fields import Fields, Unusable, shown
 from orth.store.glue_versions import GlueVersion
 from orth.wire.fields import GLUE_SOURCE_LIMIT, HANDLER_NAME_LIMIT, PARAMS_LIMIT
@@ -327,10 +328,14 @@ def _complaint(schedule_type: str, conf: str, timezone: str, now: int) -> str | 
     if schedule_type == ScheduleType.CRON and len(conf.split()) == 5:
         # Five fields are Unix cron to us, with other numbers for the days; xxl-job cannot have meant that.
         return "it is not a Quartz expression"
+    if schedule_type != ScheduleType.CRON and conf.isdecimal() and int(conf) * 1000 > LONGEST_PERIOD:
+        days = LONGEST_PERIOD // (DAY * 1000)
+        return f"a period of {int(conf) / DAY:,.1f} days is longer than {days} days, the longest period in Orth"
     try:
         parse_schedule(ScheduleType(schedule_type), conf, timezone=timezone).check_future(now)
     except InvalidSchedule as error:
-        return error.message.rstrip(".")
+        only_there = unreadable(conf) if schedule_type == ScheduleType.CRON else None
+        return only_there or error.message.rstrip(".")
     return None
 
 
