@@ -57,11 +57,12 @@ def test_relations_and_addresses_that_are_others_here_are_told(tmp_path: Path) -
     assert [run.returncode for run in (text, told)] == [0, 0], (text, told)
     assert "Already here, and different; left as it is:" in text.stdout
     assert "group 1 'shop-executor' -> 1: differs in address_list" in text.stdout
-    assert "job 7 'first' -> 1: differs in child_jobid" in text.stdout
+    assert "Already here, and repaired:" in text.stdout
+    assert "job 7 'first' -> 1: its child_jobid was empty and is 2 now" in text.stdout
     entries = [(entry["fate"], entry["notes"]) for entry in json.loads(told.stdout)["entries"]]
     assert entries == [
         ("differs", ["differs in address_list"]),
-        ("differs", ["differs in child_jobid"]),
+        ("there", []),
         ("there", []),
     ]
 

@@ -1,12 +1,14 @@
-"""An import that is repeated: relations and manual addresses that are others here are told, and left as they are."""
+"""An import that is repeated: relations of jobs that nobody has edited are repaired, all else that differs is told."""
 
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from orth.domain.audit import Actor, ActorKind, Deed
 from orth.domain.jobs import AddressType
 from orth.importing.report import Fate, Report
+from orth.store.audit import record
 from orth.store.groups import list_groups
 from tests.importing.test_json import import_json
 from tests.importing.test_xxl_job import Store, notes_of
@@ -31,6 +33,12 @@ class Importing:
     def take(self, *jobs: dict[str, Any], group: dict[str, Any] = GROUP, **wishes: object) -> Report:
         return import_json(self.store, self.folder, {"groups": [group], "jobs": list(jobs)}, **wishes)
 
+    def edited(self, name: str, action: str = "job.update") -> None:
+        """Let somebody have edited a job."""
+        job_id = self.here.jobs()[name].id
+        with self.here.engine.begin() as connection:
+            record(connection, Actor(ActorKind.USER, "ann"), Deed(action, "job", str(job_id)), 1)
+
     def family(self) -> dict[str, tuple[list[str], str]]:
         """By name, of each job that has any: its children and its super task."""
         jobs = self.here.jobs()
@@ -51,9 +59,31 @@ def told(report: Report, kind: str = "job") -> dict[int, Fate]:
     return {entry.origin.id: entry.fate for entry in report.entries if entry.origin.kind == kind}
 
 
-def test_new_relations_of_jobs_that_are_here_are_told(store: str, tmp_path: Path) -> None:
+def test_an_unedited_job_gets_the_relations_that_it_has_over_there(store: str, tmp_path: Path) -> None:
     importing = Importing(store, tmp_path)
     importing.take(job(1), job(2), job(4))
+    jobs = job(1, childJobId="2,3"), job(2, superTaskId=3), job(3, childJobId="4"), job(4)
+    again = importing.take(*jobs)
+    assert told(again) == {1: Fate.REPAIRED, 2: Fate.REPAIRED, 3: Fate.CREATED, 4: Fate.THERE}
+    here = {name: one.id for name, one in importing.here.jobs().items()}
+    assert notes_of(again, "job", 1) == f"its child_jobid was empty and is {here['job 2']},{here['job 3']} now"
+    assert notes_of(again, "job", 2) == f"its super_task_id was empty and is {here['job 3']} now"
+    assert importing.family() == {
+        "job 1": (["job 2", "job 3"], ""),
+        "job 2": ([], "job 3"),
+        "job 3": (["job 4"], ""),
+    }
+    assert {"jobs:    1 new, 1 already here, 2 repaired", "Already here, and repaired:"} <= set(again.lines())
+    before = importing.here.contents()
+    assert set(told(importing.take(*jobs)).values()) == {Fate.THERE}
+    assert importing.here.contents() == before
+
+
+@pytest.mark.parametrize("action", ["job.update", "script.save"])
+def test_new_relations_of_an_edited_job_are_told(importing: Importing, action: str) -> None:
+    importing.take(job(1), job(2), job(4))
+    importing.edited("job 1", action)
+    importing.edited("job 2", action)
     before = importing.here.jobs()
     again = importing.take(job(1, childJobId="2,3"), job(2, superTaskId=3), job(3, childJobId="4"), job(4))
     assert told(again) == {1: Fate.DIFFERS, 2: Fate.DIFFERS, 3: Fate.CREATED, 4: Fate.THERE}
@@ -67,14 +97,50 @@ def test_new_relations_of_jobs_that_are_here_are_told(store: str, tmp_path: Path
     )
 
 
-def test_relations_that_are_gone_over_there_are_told(importing: Importing) -> None:
+def test_relations_that_are_gone_over_there_go_from_an_unedited_job(importing: Importing) -> None:
     importing.take(job(1, childJobId="2,3"), job(2, superTaskId=3), job(3))
+    again = importing.take(job(1, childJobId="3"), job(2), job(3))
+    assert told(again) == {1: Fate.REPAIRED, 2: Fate.REPAIRED, 3: Fate.THERE}
+    assert importing.family() == {"job 1": (["job 3"], "")}
+
+
+def test_relations_that_are_gone_over_there_are_told_of_an_edited_job(importing: Importing) -> None:
+    importing.take(job(1, childJobId="2,3"), job(2, superTaskId=3), job(3))
+    importing.edited("job 1")
+    importing.edited("job 2")
     before = importing.family()
     again = importing.take(job(1, childJobId="3"), job(2), job(3))
     assert told(again) == {1: Fate.DIFFERS, 2: Fate.DIFFERS, 3: Fate.THERE}
     assert notes_of(again, "job", 1) == "differs in child_jobid"
     assert notes_of(again, "job", 2) == "differs in super_task_id"
     assert importing.family() == before
+
+
+@pytest.mark.parametrize(("parent", "child"), [(1, 2), (2, 1)])
+def test_a_relation_that_was_turned_around_is_repaired(importing: Importing, parent: int, child: int) -> None:
+    importing.take(job(child), job(parent, childJobId=str(child)))
+    again = importing.take(job(parent), job(child, childJobId=str(parent)))
+    assert set(told(again).values()) == {Fate.REPAIRED}
+    assert importing.family() == {f"job {child}": ([f"job {parent}"], "")}
+
+
+def test_a_relation_that_cannot_be_is_told(importing: Importing) -> None:
+    importing.take(job(1, superTaskId=2), job(2), job(3))
+    importing.edited("job 1")
+    again = importing.take(job(1), job(2, superTaskId=3), job(3))
+    assert told(again) == {1: Fate.DIFFERS, 2: Fate.DIFFERS, 3: Fate.THERE}
+    assert notes_of(again, "job", 2).startswith("differs in super_task_id; ")
+    assert importing.family() == {"job 1": ([], "job 2")}
+
+
+def test_an_import_with_a_zone_gives_jobs_the_relations_that_one_without_lost(importing: Importing) -> None:
+    cron = {"scheduleType": "CRON", "scheduleConf": "0 0 2 * * ?"}
+    jobs = job(1, childJobId="2"), job(2, **cron), job(3, superTaskId=2)
+    lost = importing.take(*jobs, timezone=None)
+    assert told(lost) == {1: Fate.CREATED, 2: Fate.REFUSED, 3: Fate.CREATED}
+    again = importing.take(*jobs)
+    assert told(again) == {1: Fate.REPAIRED, 2: Fate.CREATED, 3: Fate.REPAIRED}
+    assert importing.family() == {"job 1": (["job 2"], ""), "job 3": ([], "job 2")}
 
 
 def test_another_child_and_another_super_task_are_told_with_what_else_differs(importing: Importing) -> None:

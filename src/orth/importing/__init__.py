@@ -12,9 +12,9 @@ sources of scripts and the names of users; never passwords. In the order of the 
 5. ``report`` tells what became of each thing; ``xxl_job`` is the way through all of them.
 
 **Again.** An import may be repeated. A job is known again by its definition, so one that is already there is left
-alone; one that differs from its namesake there, be it only in its children or its super task, is reported and left
-alone too, and so is a group with another list of manual addresses: what somebody has changed since is worth more than
-what the export says.
+alone; one that differs from its namesake there is reported and left alone too, and so is a group with another list of
+manual addresses: what somebody has changed since is worth more than what the export says. What an earlier import took
+over wrongly is repaired in jobs that nobody has edited since: time zone, children, super task.
 
 **Nothing fires by surprise.** Jobs arrive stopped. Those that ran go on only when asked for, and never those whose
 schedule means something else here.

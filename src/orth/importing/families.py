@@ -3,8 +3,9 @@
 xxl-job stores whatever ids were typed. Here a child that leads back to its parent, a job that is missing and a super
 task that has a super task itself are left out, each with a note: the first would run for ever, the others never.
 
-The relations of a job that was here before are compared with those over there, not changed. They are the same if they
-mean the same jobs, in whatever order; what could only be left out again makes no difference.
+The relations of a job that was here before are compared with those over there. They are the same if they mean the same
+jobs, in whatever order; what could only be left out again makes no difference. If they are others, ``storing`` writes
+those of over there, unless somebody has edited the job.
 """
 
 from collections import defaultdict
@@ -39,35 +40,40 @@ def children(jobs: Sequence[MappedJob], ids: Mapping[int, int], notes: Notes) ->
     return {job: _listed([ids[child] for child in kept], notes[job]) for job, kept in edges.items()}
 
 
-def other_children(
+def compare_children(
     one: MappedJob, here: Sequence[int], ids: Mapping[int, int], leads_back: Callable[[int], bool], notes: Notes
-) -> bool:
-    """Whether a job that was here before has other children here than over there. ``leads_back`` says it of a job here;
-    of a child that is not among ``ids`` nobody knows which job it is here, if it is any.
+) -> Sequence[int] | None:
+    """The children that a job that was here before should have: ``here`` if they are those of over there.
+    ``leads_back`` says it of a job here. Of a child that is not among ``ids`` nobody knows which job it is here, if it
+    is any. None: because of such a child nobody knows which of the children here are gone over there.
     """
     own = notes[one.origin.id]
     unknown = [child for child in one.children if child not in ids]
     circles = [child for child in one.children if child in ids and ids[child] not in here and leads_back(ids[child])]
     told: list[str] = []
-    kept = set(_listed([ids[child] for child in one.children if child not in (*unknown, *circles)], told))
-    more = set(here) - kept
+    kept = _listed([ids[child] for child in one.children if child not in (*unknown, *circles)], told)
+    more = [child for child in here if child not in kept]
     lost = "was not found, so it was not compared" if more else "was not taken over"
     own += [f"its child {child} {lost}" for child in unknown]
     own += [f"its child {child} leads back to it and was left out" for child in circles]
     own += told
-    return not kept <= set(here) or len(more) > len(unknown)
+    if len(more) > len(unknown) > 0:
+        return None
+    if set(kept) <= set(here) and len(more) <= len(unknown):
+        return here
+    return (*kept, *more) if unknown else kept
 
 
-def other_super_task(
+def compare_super_task(
     one: MappedJob, here: int, supers: Mapping[int, int], ids: Mapping[int, int], notes: Notes
-) -> bool:
-    """Whether a job that was here before has another super task here (0: none) than over there."""
+) -> int:
+    """The super task that a job that was here before should have: ``here`` if it is that of over there (0: none)."""
     wanted = supers.get(one.origin.id, 0)
     if not wanted or wanted in ids:
-        return here != ids.get(wanted, 0)
+        return ids.get(wanted, 0)
     lost = "was not found, so it was not compared" if here else "was not taken over, so it runs its own"
     notes[one.origin.id].append(f"its super task {wanted} {lost}")
-    return False
+    return here
 
 
 def _closing_circles(edges: Mapping[int, Sequence[int]]) -> list[tuple[int, int]]:

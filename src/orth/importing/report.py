@@ -16,7 +16,7 @@ class Fate(StrEnum):
 
     CREATED = "created"
     THERE = "there"  # already here, and the same
-    REPAIRED = "repaired"  # already here, and only in another time zone than that of this import
+    REPAIRED = "repaired"  # already here, unedited, and made the same: time zone, relations
     DIFFERS = "differs"  # already here, and not the same: left as it is
     REFUSED = "refused"
 
@@ -116,7 +116,7 @@ class Report:
 
 _TITLES = {
     Fate.REFUSED: "Not taken over:",
-    Fate.REPAIRED: "Already here in another time zone, and repaired:",
+    Fate.REPAIRED: "Already here, and repaired:",
     Fate.DIFFERS: "Already here, and different; left as it is:",
 }
 

@@ -15,14 +15,14 @@ from orth.domain.jobs import AddressType, Group, Job, ScheduleType
 from orth.domain.nodes import normal_address
 from orth.domain.scripts import runs_code
 from orth.errors import OrthError
-from orth.importing.families import Notes, children, other_children, other_super_task, super_tasks
+from orth.importing.families import Notes, children, compare_children, compare_super_task, super_tasks
 from orth.importing.mapping import Mapped, MappedGroup, MappedJob, MappedUser, Origin, definition, without_zone
 from orth.importing.report import Entry, Fate, Report
 from orth.store.audit import Wanted, newest_entries, record
 from orth.store.database import Connection
 from orth.store.glue_versions import keep_glue_versions
 from orth.store.groups import groups_by_id, list_groups
-from orth.store.jobs import UnreadableJob, get_job, jobs_by_id, list_jobs, replace_job
+from orth.store.jobs import UnreadableJob, get_job, hold_job, jobs_by_id, list_jobs, replace_job
 from orth.store.quotas import check_room_for_job
 from orth.store.users import add_user, find_user, set_grants
 
@@ -64,10 +64,11 @@ def store(connection: Connection, found: Mapped, wishes: Wishes, now: int) -> Re
 
 
 def _tell(connection: Connection, entries: Sequence[Entry], started: int, now: int) -> None:
-    """One entry in the audit for all that is new here."""
+    """One entry in the audit for all that is new or repaired here."""
     made = Counter(f"{one.origin.kind}s" for one in entries if one.fate is Fate.CREATED)
-    if made or started:
-        after = {**made, "started": started}
+    repaired = sum(one.fate is Fate.REPAIRED for one in entries)
+    if made or started or repaired:
+        after = {**made, "started": started, "repaired": repaired}
         record(connection, Actor(ActorKind.COMMAND, getuser()), Deed("store.import", "store", "", after=after), now)
 
 
@@ -213,7 +214,7 @@ class _JobWriter:
         self._notes: Notes = defaultdict(list)
         self._new: list[MappedJob] = []
         self._present: list[_Present] = []
-        self._repairs: dict[int, str] = {}
+        self._repairs: Notes = defaultdict(list)
         self.groups_with_code: set[int] = set()
         """Groups here whose jobs have code, of those that were found."""
 
@@ -286,7 +287,8 @@ class _JobWriter:
                 whole = replace(here, timezone=job.timezone, glue_updatetime=job.glue_updatetime)
                 edit(self._connection, here, whole, self._now, True)
                 self._know(found, here, [])
-                self._repairs[found.origin.id] = f"its time zone was {here.timezone} and is {job.timezone} now"
+                repair = f"its time zone was {here.timezone} and is {job.timezone} now"
+                self._repairs[found.origin.id].append(repair)
         return others
 
     def _know(self, found: MappedJob, here: Job, named: list[str]) -> None:
@@ -294,20 +296,57 @@ class _JobWriter:
         self._ids[found.origin.id] = here.id
 
     def _compare(self, supers: Mapping[int, int]) -> None:
-        """Tell of each job that was here before whether it is the same; by now every job has its id."""
-        for one in self._present:
+        """Tell of each job that was here before whether it is the same, and give an unedited one the relations that it
+        has over there; by now every job has its id. Jobs that only lose relations come first, so that a relation that
+        was turned around closes no circle.
+        """
+        for one in sorted(self._present, key=lambda one: (self._gains(one, supers), one.found.origin.id)):
             found, here, named = one.found, one.here, list(one.named)
             leads_back = partial(self._leads, to=here.id)
-            if other_children(found, here.child_job_ids, self._ids, leads_back, self._notes):
-                named.append("child_jobid")
-            if other_super_task(found, here.super_id or 0, supers, self._ids, self._notes):
-                named.append("super_task_id")
-            if named:
-                self._tell(found, Fate.DIFFERS, here.id, (_differs_in(named),))
-            elif found.origin.id in self._repairs:
-                self._tell(found, Fate.REPAIRED, here.id, (self._repairs[found.origin.id],))
+            followers = compare_children(found, here.child_job_ids, self._ids, leads_back, self._notes)
+            super_task = compare_super_task(found, here.super_id or 0, supers, self._ids, self._notes)
+            others = [
+                *(["child_jobid"] if followers != here.child_job_ids else []),
+                *(["super_task_id"] if super_task != (here.super_id or 0) else []),
+            ]
+            related = followers is not None and self._relate(one, tuple(followers), super_task) if others else True
+            if named or not related:
+                self._tell(found, Fate.DIFFERS, here.id, (_differs_in([*named, *others]),))
+            elif repairs := self._repairs[found.origin.id]:
+                self._tell(found, Fate.REPAIRED, here.id, tuple(repairs))
             else:
                 self._tell(found, Fate.THERE, here.id)
+
+    def _gains(self, one: _Present, supers: Mapping[int, int]) -> bool:
+        """Whether a job has a relation over there that it does not have here."""
+        children = {self._ids[child] for child in one.found.children if child in self._ids}
+        above = self._ids.get(supers.get(one.found.origin.id, 0), 0)
+        return not children <= set(one.here.child_job_ids) or above not in (0, one.here.super_id)
+
+    def _relate(self, one: _Present, followers: tuple[int, ...], super_task: int) -> bool:
+        """Give a job these relations; whether that was possible. An edited job keeps its own, and so does one that
+        differs otherwise.
+        """
+        if one.named or _was_edited(self._connection, one.here.id):
+            return False
+        stored = hold_job(self._connection, one.here.id)
+        changed: dict[str, tuple[Sequence[int], Sequence[int]]] = {}
+        whole = stored
+        if followers != stored.child_job_ids:
+            changed["child_jobid"] = stored.child_job_ids, followers
+            whole = replace(whole, child_job_ids=followers)
+        if super_task != (stored.super_id or 0):
+            changed["super_task_id"] = [stored.super_id or 0], [super_task]
+            whole = replace(whole, super_task_id=super_task)
+        try:
+            edit(self._connection, stored, whole, self._now, True)
+        except OrthError as error:
+            self._notes[one.found.origin.id].append(error.message)
+            return False
+        self._repairs[one.found.origin.id] += [
+            f"its {name} was {_listed(before)} and is {_listed(after)} now" for name, (before, after) in changed.items()
+        ]
+        return True
 
     def _leads(self, job_id: int, to: int) -> bool:
         """Whether a job here is followed by that other one, however many are between them, or is it itself."""
@@ -345,13 +384,17 @@ class _JobWriter:
 
 def _was_edited(connection: Connection, job_id: int) -> bool:
     """Whether somebody has edited a job since an import made it, or made it by hand."""
-    deeds = Wanted(actions=("job.create", "job.update"), object_kind="job", object_id=str(job_id))
+    deeds = Wanted(actions=("job.create", "job.update", "script.save"), object_kind="job", object_id=str(job_id))
     return bool(newest_entries(connection, deeds, None, 1))
 
 
 def _differences(here: Job, there: Job) -> list[str]:
     mine, theirs = definition(here), definition(there)
     return [item.name for item in fields(Job) if getattr(mine, item.name) != getattr(theirs, item.name)]
+
+
+def _listed(ids: Sequence[int]) -> str:
+    return ",".join(str(one) for one in ids if one) or "empty"
 
 
 def _differs_in(named: Sequence[str]) -> str:
