@@ -10,10 +10,11 @@ import pytest
 
 from orth.coordinator.defining import edit, start_job
 from orth.domain.audit import Actor, ActorKind, Deed
-from orth.domain.jobs import Job
+from orth.domain.jobs import GlueType, Job
 from orth.domain.schedules import parse_schedule
 from orth.importing.report import Fate, Report
 from orth.store.audit import record
+from orth.store.glue_versions import GlueVersion, keep_glue_versions, list_glue_versions, set_glue_times
 from orth.testing import ManualClock
 from tests.importing.conftest import Install
 from tests.importing.installations import Installation
@@ -160,6 +161,64 @@ def test_what_somebody_has_edited_here_is_not_repaired(
     assert entry.fate is Fate.DIFFERS
     assert "timezone" in entry.notes[0]
     assert here.jobs()["0 0 2 * * ?"] == edited
+
+
+def _with_history(there: Installation) -> None:
+    _chinese(there, ManualClock().now())
+    for day, source in ((1, "echo 1"), (2, "echo 2"), (2, "echo 2"), (3, "echo 3")):
+        at = {"add_time": f"2026-01-0{day} 12:00:00", "update_time": f"2026-01-0{day} 12:00:00"}
+        there.add("logglue", job_id=100, glue_type="GLUE_SHELL", glue_source=source, glue_remark=f"day {day}", **at)
+
+
+def _history(here: Store) -> list[tuple[str, int]]:
+    """Source, and the hour in UTC, of each version of the script, oldest first."""
+    with here.engine.begin() as connection:
+        versions = list_glue_versions(connection, here.jobs()["script"].id)
+    return [(one.source, datetime.fromtimestamp(one.saved_at / 1000, UTC).hour) for one in reversed(versions)]
+
+
+def test_a_second_import_repairs_the_history_of_scripts(install: Install, store: str) -> None:
+    there, here = install("3.4"), Store(store)
+    _with_history(there)
+    import_into(store, there.url, timezone="UTC")
+    assert _history(here) == [("echo 1", 12), ("echo 2", 12), ("echo 2", 12), ("echo 3", 12)]
+    with here.engine.begin() as connection:  # as if saved here: the import knows nothing of it
+        keep_glue_versions(connection, here.jobs()["script"].id, [GlueVersion(GlueType.GLUE_SHELL, "own", "", 0)])
+    again = import_into(store, there.url, timezone="Asia/Shanghai")
+    assert notes_of(again, "job", 100) == (
+        "its time zone was UTC and is Asia/Shanghai now; 4 versions of its script had the times of another time zone"
+    )
+    assert _history(here) == [("echo 1", 4), ("echo 2", 4), ("echo 2", 4), ("echo 3", 4), ("own", 0)]
+    before = here.contents()
+    assert _jobs_of(import_into(store, there.url, timezone="Asia/Shanghai")) == {Fate.THERE}
+    assert here.contents() == before
+
+
+def test_wrong_times_in_the_history_alone_are_repaired(install: Install, sqlite_store: str) -> None:
+    there, here = install("3.4"), Store(sqlite_store)
+    _with_history(there)
+    import_into(sqlite_store, there.url, timezone="Asia/Shanghai")
+    job = here.jobs()["script"]
+    with here.engine.begin() as connection:
+        rows = list_glue_versions(connection, job.id)
+        set_glue_times(connection, {one.id: one.saved_at + 8 * 3_600_000 for one in rows})
+    assert [hour for _source, hour in _history(here)] == [12] * 4
+    without = import_into(sqlite_store, there.url, timezone=None)
+    assert _jobs_of(without) == {Fate.THERE}, "without a zone nothing is compared that depends on it"
+    again = import_into(sqlite_store, there.url, timezone="Asia/Shanghai")
+    assert [one.origin.id for one in again.entries if one.fate is Fate.REPAIRED] == [100]
+    assert [hour for _source, hour in _history(here)] == [4] * 4
+
+
+def test_the_history_of_an_edited_script_is_left_alone(install: Install, sqlite_store: str) -> None:
+    there, here = install("3.4"), Store(sqlite_store)
+    _with_history(there)
+    import_into(sqlite_store, there.url, timezone="UTC")
+    with here.engine.begin() as connection:
+        record(connection, Actor(ActorKind.USER, "ann"), Deed("script.save", "job", str(here.jobs()["script"].id)), 1)
+    again = import_into(sqlite_store, there.url, timezone="Asia/Shanghai")
+    assert notes_of(again, "job", 100) == "differs in timezone, glue_updatetime"
+    assert [hour for _source, hour in _history(here)] == [12] * 4
 
 
 def test_the_time_of_code_is_no_difference_where_there_is_none(install: Install, sqlite_store: str) -> None:

@@ -16,6 +16,7 @@ from orth.store.glue_versions import (
     keep_glue_versions,
     list_glue_versions,
     newest_glue_version,
+    set_glue_times,
     trim_glue_versions,
 )
 from orth.store.tables import glue_versions
@@ -48,6 +49,15 @@ async def test_a_version_is_found_by_its_id_and_only_as_its_jobs(db: Database) -
     for job_id, version_id in ((2, kept.id), (1, kept.id + 1)):
         with pytest.raises(NotFound):
             await db.read(get_glue_version, job_id, version_id)
+
+
+async def test_times_are_written_to_the_versions_that_are_named(db: Database) -> None:
+    await db.tx(keep_glue_versions, 1, [FIRST, FIRST, SECOND])
+    newest, middle, oldest = await db.read(list_glue_versions, 1)
+    await db.tx(set_glue_times, {oldest.id: 10, newest.id: 30})
+    await db.tx(set_glue_times, {})
+    written = await db.read(list_glue_versions, 1)
+    assert written == [replace(newest, saved_at=30), middle, replace(oldest, saved_at=10)]
 
 
 async def test_pages_go_back_in_time(db: Database) -> None:

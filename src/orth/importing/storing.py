@@ -20,7 +20,7 @@ from orth.importing.mapping import Mapped, MappedGroup, MappedJob, MappedUser, O
 from orth.importing.report import Entry, Fate, Report
 from orth.store.audit import Wanted, newest_entries, record
 from orth.store.database import Connection
-from orth.store.glue_versions import keep_glue_versions
+from orth.store.glue_versions import GlueVersion, keep_glue_versions, list_glue_versions, set_glue_times
 from orth.store.groups import groups_by_id, list_groups
 from orth.store.jobs import UnreadableJob, get_job, hold_job, jobs_by_id, list_jobs, replace_job
 from orth.store.quotas import check_room_for_job
@@ -309,6 +309,8 @@ class _JobWriter:
                 *(["child_jobid"] if followers != here.child_job_ids else []),
                 *(["super_task_id"] if super_task != (here.super_id or 0) else []),
             ]
+            if not named:
+                self._repair_history(one)
             related = followers is not None and self._relate(one, tuple(followers), super_task) if others else True
             if named or not related:
                 self._tell(found, Fate.DIFFERS, here.id, (_differs_in([*named, *others]),))
@@ -316,6 +318,17 @@ class _JobWriter:
                 self._tell(found, Fate.REPAIRED, here.id, tuple(repairs))
             else:
                 self._tell(found, Fate.THERE, here.id)
+
+    def _repair_history(self, one: _Present) -> None:
+        """Give the versions of a script the times that this import reads, unless somebody has edited the job."""
+        versions = one.found.versions
+        if not versions or self._timezone is None:
+            return
+        times = _compare_times(list_glue_versions(self._connection, one.here.id), versions)
+        if times and not _was_edited(self._connection, one.here.id):
+            set_glue_times(self._connection, times)
+            told = f"{len(times)} versions of its script had the times of another time zone"
+            self._repairs[one.found.origin.id].append(told)
 
     def _gains(self, one: _Present, supers: Mapping[int, int]) -> bool:
         """Whether a job has a relation over there that it does not have here."""
@@ -380,6 +393,21 @@ class _JobWriter:
         self._entries[found.origin] = Entry(found.origin, fate, job_id, notes)
         if job_id:
             self._ids[found.origin.id] = job_id
+
+
+def _compare_times(here: Sequence[GlueVersion], there: Sequence[GlueVersion]) -> dict[int, int]:
+    """When versions that came from over there were saved, by their ids here, where that is another time. Those here
+    begin with the newest, and may be more: saved here, or by an import of an export that had more.
+    """
+    times: dict[int, int] = {}
+    left = list(there)
+    for one in here:
+        content = (one.glue_type, one.source, one.remark)
+        if left and content == (left[-1].glue_type, left[-1].source, left[-1].remark):
+            saved_at = left.pop().saved_at
+            if one.saved_at != saved_at:
+                times[one.id] = saved_at
+    return times
 
 
 def _was_edited(connection: Connection, job_id: int) -> bool:

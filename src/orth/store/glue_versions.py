@@ -1,10 +1,10 @@
 """Earlier and present versions of the source that travels with a job."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Row, delete, insert, or_, select, update
+from sqlalchemy import BindParameter, Connection, Row, bindparam, delete, insert, or_, select, update
 
 from orth.domain.jobs import GlueType
 from orth.domain.scripts import digest_of
@@ -85,6 +85,15 @@ def keep_glue_versions(connection: Connection, job_id: int, versions: Sequence[G
     ]
     if rows:
         connection.execute(insert(glue_versions), rows)
+
+
+def set_glue_times(connection: Connection, times: Mapping[int, int]) -> None:
+    """Write when versions were saved, by their ids."""
+    at: BindParameter[int] = bindparam("at")
+    statement = update(glue_versions).where(glue_versions.c.id == bindparam("version_id"))
+    rows = [{"version_id": version_id, "at": saved_at} for version_id, saved_at in times.items()]
+    if rows:
+        connection.execute(statement.values(add_time=at, update_time=at), rows)
 
 
 def list_glue_versions(
