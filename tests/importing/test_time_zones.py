@@ -10,7 +10,7 @@ import pytest
 
 from orth.coordinator.defining import edit, start_job
 from orth.domain.audit import Actor, ActorKind, Deed
-from orth.domain.jobs import GlueType, Job
+from orth.domain.jobs import GlueType, Job, ScheduleType
 from orth.domain.schedules import parse_schedule
 from orth.importing.report import Fate, Report
 from orth.store.audit import record
@@ -219,6 +219,48 @@ def test_the_history_of_an_edited_script_is_left_alone(install: Install, sqlite_
     again = import_into(sqlite_store, there.url, timezone="Asia/Shanghai")
     assert notes_of(again, "job", 100) == "differs in timezone, glue_updatetime"
     assert [hour for _source, hour in _history(here)] == [12] * 4
+
+
+def _with_own_zones(there: Installation) -> None:
+    """An installation whose schema has a zone for each job."""
+    _chinese(there, ManualClock().now())
+    there.execute("ALTER TABLE xxl_job_info ADD COLUMN schedule_timezone varchar(64) DEFAULT NULL")
+    there.execute("UPDATE xxl_job_info SET schedule_timezone = '' WHERE id = 2")
+    for number, zone in ((201, "Europe/Berlin"), (202, "Mars/Base")):
+        cron = {"schedule_type": "CRON", "schedule_conf": "0 0 2 * * ?", "schedule_timezone": zone}
+        there.add("info", id=number, job_group=1, job_desc=zone, executor_handler="work", **cron)
+
+
+def test_the_zone_of_a_job_itself_counts(install: Install, store: str) -> None:
+    there, here = install("3.4"), Store(store)
+    _with_own_zones(there)
+    report = import_into(store, there.url, timezone="Asia/Shanghai")
+    jobs = here.jobs()
+    assert jobs["Europe/Berlin"].timezone == "Europe/Berlin"
+    assert {jobs[conf].timezone for conf in WEEK} == {"Asia/Shanghai"}
+    lost = jobs["Mars/Base"]
+    assert (lost.schedule_type, lost.timezone) == (ScheduleType.NONE, "Asia/Shanghai")
+    assert "There is no time zone 'Mars/Base'; it was taken over without a schedule" in notes_of(report, "job", 202)
+    assert report.zone_there is None
+    lines = list(report.lines())
+    assert "zone:    Asia/Shanghai, 1 jobs have their own" in lines
+    (berlin,) = [one for one in report.schedules if one.origin.id == 201]
+    assert dict(berlin.fires)["Europe/Berlin"] == tuple(_next(jobs["Europe/Berlin"], ManualClock().now(), 3))
+    assert berlin.as_json()["timezone"] == "Europe/Berlin"
+    assert _jobs_of(import_into(store, there.url, timezone="Asia/Shanghai")) == {Fate.THERE}
+
+
+def test_a_job_with_a_zone_of_its_own_needs_no_other(install: Install, sqlite_store: str) -> None:
+    there, here = install("3.4"), Store(sqlite_store)
+    _with_own_zones(there)
+    report = import_into(sqlite_store, there.url, timezone=None)
+    assert set(here.jobs()) == {"script", "Europe/Berlin", "Mars/Base"}
+    assert "zone:    not given, 1 jobs have their own" in list(report.lines())
+    there.execute("UPDATE xxl_job_info SET schedule_timezone = 'Asia/Tokyo' WHERE id = 201")
+    again = import_into(sqlite_store, there.url, timezone=None)
+    assert notes_of(again, "job", 201) == "its time zone was Europe/Berlin and is Asia/Tokyo now"
+    assert here.jobs()["Europe/Berlin"].timezone == "Asia/Tokyo"
+    assert _jobs_of(import_into(sqlite_store, there.url, timezone=None)) == {Fate.THERE, Fate.REFUSED}
 
 
 def test_the_time_of_code_is_no_difference_where_there_is_none(install: Install, sqlite_store: str) -> None:

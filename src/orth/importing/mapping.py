@@ -90,6 +90,7 @@ class MappedJob:
     versions: tuple[GlueVersion, ...]
     notes: tuple[str, ...]
     planned: int = 0  # its next fire as stored over there; 0 if it is not known
+    own_zone: str = ""  # of its cron expression, where the export has one for each job; empty: that of the import
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +217,10 @@ def _job(origin: Origin, fields: Fields, versions: tuple[GlueVersion, ...], time
     super_task = fields.number("super_task_id")
     if glue_type is GlueType.BEAN and not handler and super_task in (0, origin.id):
         raise Unusable("it names no handler")
-    schedule_type, conf, kept = _schedule(fields, timezone, now)
+    own_zone = fields.text("schedule_timezone").strip()
+    schedule_type, conf, kept = _schedule(fields, own_zone or timezone, now)
+    if schedule_type is not ScheduleType.CRON:
+        own_zone = ""
     job = Job(
         id=0,
         job_group=0,
@@ -224,7 +228,7 @@ def _job(origin: Origin, fields: Fields, versions: tuple[GlueVersion, ...], time
         author=fields.line("author", limit=_AUTHOR_LIMIT),
         schedule_type=schedule_type,
         schedule_conf=conf,
-        timezone=timezone,
+        timezone=own_zone or timezone,
         misfire_strategy=fields.choice("misfire_strategy", MisfireStrategy, MisfireStrategy.DO_NOTHING, {}),
         executor_route_strategy=fields.choice("executor_route_strategy", RouteStrategy, RouteStrategy.FIRST, ALIASES),
         executor_handler=handler,
@@ -251,6 +255,7 @@ def _job(origin: Origin, fields: Fields, versions: tuple[GlueVersion, ...], time
         ran=(running := fields.number("trigger_status", 0, 1) == 1) and kept,
         versions=versions,
         planned=_planned(fields) if running and kept else 0,
+        own_zone=own_zone,
         notes=tuple(fields.notes),
     )
 
@@ -331,8 +336,9 @@ def _complaint(schedule_type: str, conf: str, timezone: str, now: int) -> str | 
     if schedule_type != ScheduleType.CRON and conf.isdecimal() and int(conf) * 1000 > LONGEST_PERIOD:
         days = LONGEST_PERIOD // (DAY * 1000)
         return f"a period of {int(conf) / DAY:,.1f} days is longer than {days} days, the longest period in Orth"
+    zone = timezone if schedule_type == ScheduleType.CRON else "UTC"
     try:
-        parse_schedule(ScheduleType(schedule_type), conf, timezone=timezone).check_future(now)
+        parse_schedule(ScheduleType(schedule_type), conf, timezone=zone).check_future(now)
     except InvalidSchedule as error:
         only_there = unreadable(conf) if schedule_type == ScheduleType.CRON else None
         return only_there or error.message.rstrip(".")

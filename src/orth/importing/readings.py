@@ -2,7 +2,8 @@
 
 xxl-job reads its expressions in the zone of its Java process. Its database does not store this zone: ``time_zone`` of
 the database is another one. A running job has the instant of its next fire (``trigger_next_time``), and with enough of
-these the offset of the zone can be told, but not its name. So the zone is asked for, and checked against those.
+these the offset of the zone can be told, but not its name. So the zone is asked for, and checked against those. A later
+schema has a zone for each job (``schedule_timezone``), which counts where it is not empty.
 """
 
 from collections.abc import Iterable, Sequence
@@ -33,35 +34,44 @@ class Reading:
     planned: int
     fits: bool
     """Whether what is planned over there is a fire in the first of the zones."""
+    timezone: str | None
+    """In which the expression was read; None if nobody said it."""
+    own_zone: bool
 
     def as_json(self) -> dict[str, object]:
         return {
             "from_id": max(0, self.origin.id),
             "name": self.origin.name,
             "schedule_conf": self.conf,
+            "timezone": self.timezone,
             "next": {zone: [iso(fire) for fire in fires] for zone, fires in self.fires},
             "planned_there": iso(self.planned) if self.planned else None,
         }
 
 
 def readings(jobs: Iterable[MappedJob], timezone: str | None, now: int) -> list[Reading]:
-    """The next fires of each job with a cron expression: in ``timezone`` and in another zone, or in both others."""
-    zones = _zones(timezone)
+    """The next fires of each job with a cron expression: in its own zone, or ``timezone``, and in another zone; without
+    a zone in both others.
+    """
     found = []
     for one in jobs:
         if one.job.schedule_type is not ScheduleType.CRON:
             continue
         conf = one.job.schedule_conf
-        fires = tuple((zone, _next(conf, zone, now)) for zone in zones)
-        fits = timezone is None or not one.planned or _is_fire(conf, timezone, one.planned)
-        found.append(Reading(one.origin, conf, fires, one.planned, fits))
+        zone = one.own_zone or timezone
+        fires = tuple((shown, _next(conf, shown, now)) for shown in _zones(zone))
+        fits = zone is None or not one.planned or _is_fire(conf, zone, one.planned)
+        found.append(Reading(one.origin, conf, fires, one.planned, fits, zone, bool(one.own_zone)))
     return found
 
 
 def offset_there(jobs: Sequence[MappedJob]) -> int | None:
-    """The only offset from UTC, in minutes, in which all that is planned there is a fire; None if there is none."""
+    """The only offset from UTC, in minutes, in which all that is planned there is a fire; None if there is none. Jobs
+    with a zone of their own say nothing about it.
+    """
     fitting = list(_OFFSETS)
-    planned = [one for one in jobs if one.planned and one.job.schedule_type is ScheduleType.CRON]
+    cron = (one for one in jobs if one.job.schedule_type is ScheduleType.CRON)
+    planned = [one for one in cron if one.planned and not one.own_zone]
     for one in planned[:_JOBS_LOOKED_AT]:
         fitting = [at for at in fitting if _is_fire(one.job.schedule_conf, UTC, one.planned + at * _QUARTER)]
     return fitting[0] * 15 if len(fitting) == 1 else None

@@ -41,7 +41,7 @@ class Report:
     to_allow: tuple[tuple[int, str], ...] = ()
     """Groups here, each an id and an app name, that must allow scripts before the code of their jobs runs."""
     timezone: str | None = None
-    """In which cron expressions were read; None if nobody said it."""
+    """In which cron expressions without a zone of their own were read; None if nobody said it."""
     schedules: Sequence[Reading] = ()
     zone_there: str | None = None
     """The offset of the zone over there, if what is planned there fits one alone and it is not that of ``timezone``."""
@@ -81,7 +81,8 @@ class Report:
             if fates or kind != "script":  # those that came are a part of their jobs
                 yield f"{kind + 's:':8} {_counted(fates)}"
         if self.schedules:
-            yield f"{'zone:':8} {self.timezone or 'not given'}"
+            own = sum(one.own_zone for one in self.schedules)
+            yield f"{'zone:':8} {self.timezone or 'not given'}" + (f", {own} jobs have their own" if own else "")
         if self.started:
             yield f"{'started:':8} {self.started}"
         if any(entry.origin.kind == "job" and entry.fate is Fate.CREATED for entry in self.entries):
@@ -103,7 +104,7 @@ class Report:
             yield from _reading_lines(one)
 
     def _zone_lines(self) -> Iterable[str]:
-        if self.schedules and self.timezone is None:
+        if any(one.timezone is None for one in self.schedules):
             yield ""
             yield "xxl-job reads cron expressions in the time zone of its Java process, which its database does not"
             yield "store. New jobs with such an expression are not taken over. Repeat with --timezone ZONE, or --utc."

@@ -279,16 +279,21 @@ class _JobWriter:
             here = known[job.job_group].same_but_zone(job)
             if here is None:
                 others.append((found, job))
-            elif self._timezone is None:
-                self._know(found, here, [])
-            elif _was_edited(self._connection, here.id):
+                continue
+            whole = here if self._timezone is None else replace(here, glue_updatetime=job.glue_updatetime)
+            if self._timezone is not None or found.own_zone:
+                whole = replace(whole, timezone=job.timezone)
+            if whole != here and _was_edited(self._connection, here.id):
                 self._know(found, here, _differences(here, job))
-            else:
-                whole = replace(here, timezone=job.timezone, glue_updatetime=job.glue_updatetime)
+                continue
+            self._know(found, here, [])
+            if whole != here:
                 edit(self._connection, here, whole, self._now, True)
-                self._know(found, here, [])
-                repair = f"its time zone was {here.timezone} and is {job.timezone} now"
+            if whole.timezone != here.timezone:
+                repair = f"its time zone was {here.timezone} and is {whole.timezone} now"
                 self._repairs[found.origin.id].append(repair)
+            elif whole != here:
+                self._repairs[found.origin.id].append("the time of its script was that of another time zone")
         return others
 
     def _know(self, found: MappedJob, here: Job, named: list[str]) -> None:
@@ -371,7 +376,7 @@ class _JobWriter:
         return to in passed
 
     def _create(self, found: MappedJob, job: Job, super_task: int) -> None:
-        if self._timezone is None and job.schedule_type is ScheduleType.CRON:
+        if self._timezone is None and not found.own_zone and job.schedule_type is ScheduleType.CRON:
             self._tell(found, Fate.REFUSED, notes=(_NEEDS_ZONE,))
             return
         if super_task and super_task not in self._ids:
