@@ -8,7 +8,7 @@ sources of scripts and the names of users; never passwords. In the order of the 
    changed on the way is a note.
 3. ``families`` (pure) finds for each job its children and its super task under their new ids, and leaves out what
    would be a circle. It also says whose relations are others here.
-4. ``storing`` writes everything in one transaction, or nothing.
+4. ``storing`` writes everything in one transaction, or nothing; ``jobs`` is its part that writes jobs.
 5. ``report`` tells what became of each thing; ``xxl_job`` is the way through all of them.
 
 **Again.** An import may be repeated. A job is known again by its definition, so one that is already there is left

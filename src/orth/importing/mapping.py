@@ -5,10 +5,11 @@ and the difference noted: an expression that never fires again costs a job its s
 that could not run at all (no group, no handler, a kind of source nobody knows) is refused.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import chain
 
 from pydantic import ValidationError
@@ -49,6 +50,8 @@ _MAILS_LIMIT = 255
 _LONGEST_TIMEOUT = 7 * 86_400
 _MOST_RETRIES = 100
 _ADMINISTRATOR = 1
+_LONGEST_RATE = LONGEST_PERIOD // (DAY * 1000)  # days
+_SECONDS = re.compile(r"[0-9]{1,12}")
 _FIRING = (ScheduleType.CRON, ScheduleType.FIX_RATE, ScheduleType.FIX_DELAY)
 
 
@@ -330,18 +333,18 @@ def _complaint(schedule_type: str, conf: str, timezone: str, now: int) -> str | 
         return f"schedule_type {shown(schedule_type)} is not known"
     if len(conf) > _CONF_LIMIT:
         return f"its schedule has {len(conf):,} characters"
-    if schedule_type == ScheduleType.CRON and len(conf.split()) == 5:
+    is_cron = schedule_type == ScheduleType.CRON
+    if is_cron and len(conf.split()) == 5:
         # Five fields are Unix cron to us, with other numbers for the days; xxl-job cannot have meant that.
         return "it is not a Quartz expression"
-    if schedule_type != ScheduleType.CRON and conf.isdecimal() and int(conf) * 1000 > LONGEST_PERIOD:
-        days = LONGEST_PERIOD // (DAY * 1000)
-        return f"a period of {int(conf) / DAY:,.1f} days is longer than {days} days, the longest period in Orth"
-    zone = timezone if schedule_type == ScheduleType.CRON else "UTC"
+    if not is_cron and _SECONDS.fullmatch(conf) and int(conf) > _LONGEST_RATE * DAY:
+        return (
+            f"a period of {int(conf) / DAY:,.1f} days is longer than {_LONGEST_RATE} days, the longest period in Orth"
+        )
     try:
-        parse_schedule(ScheduleType(schedule_type), conf, timezone=zone).check_future(now)
+        parse_schedule(ScheduleType(schedule_type), conf, timezone=timezone if is_cron else "UTC").check_future(now)
     except InvalidSchedule as error:
-        only_there = unreadable(conf) if schedule_type == ScheduleType.CRON else None
-        return only_there or error.message.rstrip(".")
+        return (is_cron and unreadable(conf)) or error.message.rstrip(".")
     return None
 
 
@@ -375,27 +378,3 @@ def _script(origin: Origin, fields: Fields) -> _Script:
         fields.instant("update_time", "add_time"),
     )
     return _Script(origin, job, version)
-
-
-def definition(job: Job) -> Job:
-    """``job`` without what an import does not decide (ids, where it stands in its schedule), and without its family:
-    that is known only when every job has its id here, and compared then (``families``). A job without code has no
-    version of it either.
-    """
-    return replace(
-        job,
-        id=0,
-        version=1,
-        child_job_ids=(),
-        super_task_id=0,
-        trigger_status=False,
-        trigger_last_time=0,
-        trigger_next_time=0,
-        due_time=0,
-        glue_updatetime=0 if job.glue_type is GlueType.BEAN else job.glue_updatetime,
-    )
-
-
-def without_zone(job: Job) -> Job:
-    """The definition without what depends on the time zone of an import."""
-    return replace(definition(job), timezone="", glue_updatetime=0)

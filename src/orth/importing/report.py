@@ -122,6 +122,10 @@ _TITLES = {
 }
 
 
+def differs_in(named: Sequence[str]) -> str:
+    return f"differs in {', '.join(named)}"
+
+
 def _counted(fates: Sequence[Fate]) -> str:
     counts = Counter(fates)
     words = {
