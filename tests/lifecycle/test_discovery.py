@@ -14,7 +14,7 @@ from orth.lifecycle.line import RegistryLine
 from orth.lifecycle.settings import LifecycleSettings
 from orth.testing import ManualClock, Recorder
 from orth.wire.coordinator_calls import CoordinatorCalls
-from tests.lifecycle.registry import ScriptedRegistry
+from tests.lifecycle.registry import Answer, ScriptedRegistry
 
 FALLBACK = "http://10.9.9.9:5080"
 
@@ -131,9 +131,12 @@ async def test_a_registry_that_does_not_answer_changes_nothing_and_is_told_once(
     assert rig.link.address == nodes(2)[0]
 
 
-async def test_coordinators_of_another_make_are_asked_rarely_and_without_a_word(registry: ScriptedRegistry) -> None:
+@pytest.mark.parametrize("answer", [b'{"code": 200}', 501, (500, b"<html>")])
+async def test_coordinators_of_another_make_are_asked_rarely_and_without_a_word(
+    registry: ScriptedRegistry, answer: Answer
+) -> None:
     rig = Rig(registry, learns=False, optional=True)
-    registry.always = {"list": b'{"code": 200}'}
+    registry.always = {"list": answer}
     assert [await rig.discovery.turn() for _ in range(3)] == [300.0] * 3
     assert rig.recorder.heard == []
 

@@ -212,7 +212,19 @@ async def test_each_class_of_failure_has_its_sentence_and_is_tried_again(
     assert rig.counted("registration_failures_total", cause) == 1
 
 
-@pytest.mark.parametrize("answer", [404, 405, (302, b""), b'{"code": 500, "msg": null}', b"<html>"])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        404,
+        405,
+        501,
+        (302, b""),
+        (400, b"<html>"),
+        (500, b'{"status": 500, "error": "Internal Server Error", "path": "/api/agents/register"}'),
+        b'{"code": 500, "msg": null}',
+        b"<html>",
+    ],
+)
 async def test_coordinators_of_another_make_are_no_failure(registry: ScriptedRegistry, answer: Answer) -> None:
     registry.always = {"register": answer}
     rig = Rig(rules_for(registry, optional=True), ServiceKind.AGENT, busy=lambda: False)
@@ -233,7 +245,7 @@ async def test_coordinators_of_another_make_are_no_failure(registry: ScriptedReg
     assert rig.lines()[2].startswith("Agent registered with ID: ")
 
 
-@pytest.mark.parametrize("answer", [401, 503])
+@pytest.mark.parametrize("answer", [401, 403, 503, (500, b'{"detail": "The database is away."}')])
 async def test_coordinators_that_refuse_an_executor_are_told(registry: ScriptedRegistry, answer: Answer) -> None:
     registry.always = {"register": answer}
     rig = Rig(rules_for(registry, optional=True), ServiceKind.AGENT, busy=lambda: False)

@@ -37,6 +37,14 @@ _OVERLOADED = (
     HTTPStatus.SERVICE_UNAVAILABLE,
     HTTPStatus.GATEWAY_TIMEOUT,
 )
+# So answers an admin of xxl-job, or what stands in for one, to a path or method that it does not have.
+_NOT_UNDERSTOOD = (
+    HTTPStatus.BAD_REQUEST,
+    HTTPStatus.NOT_ACCEPTABLE,
+    HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+    HTTPStatus.INTERNAL_SERVER_ERROR,
+    HTTPStatus.NOT_IMPLEMENTED,
+)
 _ELSEWHERE = (Cause.NETWORK, Cause.TIMEOUT, Cause.UNAVAILABLE)
 _HOSTS = 16
 _CONNECTIONS = 2
@@ -50,17 +58,19 @@ class RegistryTrouble(OrthError):
     status = 503
     kind = "registry-trouble"
 
-    def __init__(self, cause: Cause, reason: str, *, answered: int | None = None) -> None:
+    def __init__(self, cause: Cause, reason: str, *, answered: int | None = None, ours: bool = False) -> None:
+        """``answered`` is the status of the answer, ``ours`` whether it is one of Orth."""
         super().__init__(hide_passwords(reason))
         self.cause = cause
         self._answered = answered
+        self._ours = ours
 
     @property
     def is_no_registry(self) -> bool:
         """Whether it is the answer of somebody who has no Registry API."""
         redirected = self._answered is not None and 300 <= self._answered < 400
-        known = self.cause in (Cause.NOT_FOUND, Cause.MALFORMED)
-        return known or redirected or self._answered == HTTPStatus.METHOD_NOT_ALLOWED
+        known = self.cause in (Cause.NOT_FOUND, Cause.MALFORMED) or self._answered == HTTPStatus.METHOD_NOT_ALLOWED
+        return known or redirected or (self._answered in _NOT_UNDERSTOOD and not self._ours)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +198,9 @@ class RegistryApi:
             overdue = self._clock.monotonic() - began >= timeout
             raise _no_answer(url, error, timeout, overdue=overdue) from None
         if status >= HTTPStatus.MULTIPLE_CHOICES:
-            raise RegistryTrouble(_cause_of(status), f"{url} answered {status}{_problem(answer)}", answered=status)
+            problem = _problem(answer)
+            reason = f"{url} answered {status}{problem}"
+            raise RegistryTrouble(_cause_of(status), reason, answered=status, ours=bool(problem))
         if not answer.strip():
             return None
         try:
