@@ -9,12 +9,13 @@ from orth.coordinator.executor_keys import REMEMBERED, WITHOUT_STORE, ExecutorKe
 from orth.coordinator.roster import Roster
 from orth.coordinator.sealing import Sealing
 from orth.coordinator.tokens import make_secret
-from orth.domain.jobs import AddressType, Group
+from orth.domain.jobs import AddressType, Group, GroupDialect
 from orth.domain.nodes import ExecutorEntry
 from orth.domain.tokens import Token, TokenKind
 from orth.errors import StoreUnavailable
 from orth.store.database import Database, open_database
 from orth.store.dispatching import Assignment, assign_executions
+from orth.store.enrolments import Joining, enrol
 from orth.store.executions import end_executions
 from orth.store.groups import create_group
 from orth.store.registry import Beat, Goodbye, drop_former, record_beats, remove_executors
@@ -50,9 +51,13 @@ class Place:
         beat = Beat(app_name, ADDRESS, "incarnation-a", frozenset(extensions), key_id=key_id)
         await self.db.tx(record_beats, [beat], self.clock.now())
 
-    async def listed(self, app_name: str) -> None:
-        group = Group(0, app_name, app_name, AddressType.MANUAL, (ADDRESS,))
+    async def listed(self, app_name: str, dialect: GroupDialect = GroupDialect.AUTO) -> None:
+        group = Group(0, app_name, app_name, AddressType.MANUAL, (ADDRESS,), dialect=dialect)
         await self.db.tx(create_group, group, self.clock.now())
+
+    async def enrolled(self, app_name: str) -> None:
+        joining = Joining("0123456789abcdef", app_name, "sealed", ADDRESS, "10.0.0.7", None, key_of(SHARED).id)
+        await self.db.tx(enrol, joining, self.clock.now())
 
     def strict(self, *, shared_is_good: bool = True, must_sign: bool = False) -> ExecutorKeys:
         shared = (SHARED, BEFORE)
@@ -134,12 +139,35 @@ async def test_nothing_is_shown_to_an_address_nobody_has_registered(place: Place
         assert await place.keys.credential("http://10.66.66.66:80", app_name) == Credential("")
 
 
-async def test_executors_that_are_listed_by_hand_are_shown_the_newest_token_of_their_group(place: Place) -> None:
-    await place.listed("demo")
-    assert (await place.keys.credential(ADDRESS, "demo")).token == SHARED
+@pytest.mark.parametrize("dialect", [GroupDialect.XXL, GroupDialect.XXL35, GroupDialect.ORTH])
+async def test_third_party_executors_that_are_listed_are_shown_the_newest_token_of_their_group(
+    place: Place, dialect: GroupDialect
+) -> None:
+    await place.listed("demo", dialect)
+    assert await place.keys.credential(ADDRESS, "demo") == Credential(SHARED)
     place.clock.move(REMEMBERED)
     _, text = await place.token("demo")
     assert await place.keys.credential(ADDRESS, "demo") == Credential(text)
+
+
+async def test_executors_that_are_listed_are_shown_no_token_unless_they_are_said_to_be_third_party(
+    place: Place,
+) -> None:
+    await place.listed("demo")
+    for app_name in ("demo", ""):
+        expected = Credential(SHARED, signed=True, hidden="token_not_shown")
+        assert await place.keys.credential(ADDRESS, app_name) == expected
+
+
+async def test_no_token_is_shown_where_an_executor_of_the_group_enrolled(place: Place) -> None:
+    """Whatever listens there now. The keys of another group do not decide it."""
+    await place.listed("demo", GroupDialect.XXL)
+    await place.enrolled("other")
+    assert await place.keys.credential(ADDRESS, "demo") == Credential(SHARED)
+    place.clock.move(REMEMBERED)
+    await place.enrolled("demo")
+    shown = await place.keys.credential(ADDRESS, "demo")
+    assert shown == Credential(SHARED, signed=True, hidden="token_not_shown_to_orth")
 
 
 @pytest.mark.parametrize("how", ["revoked", "expired", "rotated"])
@@ -184,7 +212,8 @@ async def test_where_all_must_sign_no_bare_token_is_shown(place: Place) -> None:
     keys = place.strict(must_sign=True)
     _, text = await place.token("demo")
     await place.listed("by-hand")
-    assert await keys.credential(ADDRESS, "by-hand") == Credential(SHARED, signed=True)
+    hidden = "executor_reads_no_signatures"
+    assert await keys.credential(ADDRESS, "by-hand") == Credential(SHARED, signed=True, hidden=hidden)
     for key in (text, SHARED, None):
         await place.registered(key)
         place.clock.move(REMEMBERED)

@@ -29,6 +29,8 @@ from orth.wire.work_keys import new_work_key, work_key_of
 
 TOKEN, ADDRESS = "shared-by-all-executors", "http://10.0.0.7:9999"
 FIRST, SECOND, THIEFS = new_work_key(), new_work_key(), new_work_key()
+UNKNOWN = Credential(TOKEN, signed=True, hidden="token_not_shown")
+"""What is shown at an address that a group lists."""
 
 
 def beat(incarnation: str, work_key: str | None) -> RegistryRequest:
@@ -206,15 +208,15 @@ async def test_an_address_by_hand_may_lead_to_a_process_that_registered_under_an
     by_hand = "http://executor.example:80"
     await place.db.tx(create_group, Group(0, "demo", "demo", AddressType.MANUAL, (by_hand,)), place.clock.now())
     await place.registered("one", FIRST, heard=True)
-    assert await place.keys.credential(by_hand, "demo") == Credential(TOKEN)
+    assert await place.keys.credential(by_hand, "demo") == UNKNOWN
     assert await place.keys.credential(by_hand, "demo", "one") == asked("one", FIRST)
-    assert await place.keys.credential(by_hand, "demo", "unheard of") == Credential(TOKEN)
+    assert await place.keys.credential(by_hand, "demo", "unheard of") == UNKNOWN
 
 
 async def test_an_address_by_hand_may_be_of_another_app_whose_token_is_good_for_both(place: Place) -> None:
     await place.db.tx(create_group, Group(0, "twins", "twins", AddressType.MANUAL, (ADDRESS,)), place.clock.now())
     await place.registered("one", FIRST, heard=True)
-    assert await place.keys.credential(ADDRESS, "twins") == Credential(TOKEN)
+    assert await place.keys.credential(ADDRESS, "twins") == UNKNOWN
     assert await place.keys.credential(ADDRESS, "twins", "one") == asked("one", FIRST)
 
 

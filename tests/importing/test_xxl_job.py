@@ -141,7 +141,7 @@ def test_users_come_without_passwords_and_the_administrator_not_at_all(install: 
 @pytest.mark.parametrize(
     ("version", "name", "title", "dialects"),
     [
-        ("2.3", "job_desc", "title", (GroupDialect.AUTO, GroupDialect.AUTO)),
+        ("2.3", "job_desc", "title", (GroupDialect.AUTO, GroupDialect.XXL)),
         ("3.5", "name", "name", (GroupDialect.AUTO, GroupDialect.XXL35)),
         ("fork", "job_desc", "title", (GroupDialect.ORTH, GroupDialect.ORTH)),
     ],

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 import urllib3
@@ -29,6 +30,14 @@ def note() -> None: ...
 """
 
 
+class Forged(NamedTuple):
+    """An answer of an attacker."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+
 Change = Callable[[str, bytes], bytes]
 
 
@@ -36,11 +45,23 @@ def _unchanged(_path: str, body: bytes) -> bytes:
     return body
 
 
+Attack = Callable[[str, dict[str, str], bytes], Forged | None]
+"""What an attacker answers itself, by path, headers and body; None: the request passes."""
+
+
+def _refuse(_path: str, _headers: dict[str, str], _body: bytes) -> Forged:
+    return Forged(401, {}, b'{"code":401,"msg":"Who are you?"}')
+
+
 class Interceptor:
-    """Passes requests on to a coordinator and keeps what it reads. While it attacks, it answers itself."""
+    """Passes requests on to a process and keeps what it reads. While it attacks, it may answer itself."""
 
     def __init__(
-        self, coordinator: str, change_request: Change = _unchanged, change_answer: Change = _unchanged
+        self,
+        target: str,
+        change_request: Change = _unchanged,
+        change_answer: Change = _unchanged,
+        attack: Attack = _refuse,
     ) -> None:
         """It may also change what passes, by path and body."""
         self.attacks = True
@@ -52,18 +73,22 @@ class Interceptor:
         class Door(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
+            def do_GET(self) -> None:
+                self.do_POST()
+
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["Content-Length"] or 0))
                 interceptor.read.append(bytes(self.headers) + body)
                 interceptor.requests.append((self.path, dict(self.headers.items()), body))
-                if interceptor.attacks:
+                forged = attack(self.path, dict(self.headers.items()), body) if interceptor.attacks else None
+                if forged is not None:
                     interceptor.refused += 1
-                    status, headers, said = 401, {}, b'{"code":401,"msg":"Who are you?"}'
+                    status, headers, said = forged
                 else:
                     named = {name: value for name, value in self.headers.items() if name.lower() != "host"}
                     passed = change_request(self.path, body)
                     named = {name: value for name, value in named.items() if name.lower() != "content-length"}
-                    answer = pool.request("POST", coordinator + self.path, body=passed, headers=named)
+                    answer = pool.request(self.command, target + self.path, body=passed, headers=named)
                     interceptor.read.append(answer.data)
                     interceptor.passed += answer.status == 200
                     said = change_answer(self.path, answer.data)

@@ -67,10 +67,11 @@ class Peer:
     behaviour: Behaviour
     requests: list[Request] = field(default_factory=list)
     connections: list[socket.socket] = field(default_factory=list)
+    port: int = 0
 
     def __enter__(self) -> Self:
         self._stopping = threading.Event()
-        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._listener = socket.create_server(("127.0.0.1", self.port))
         host, port = self._listener.getsockname()
         self.address = f"http://{host}:{port}"
         self._threads = [threading.Thread(target=self._accept, daemon=True)]

@@ -19,7 +19,7 @@ from orth.coordinator.reach import Reach
 from orth.domain import reasons
 from orth.domain.jobs import RouteStrategy
 from orth.errors import OrthError
-from orth.wire.executor_link import ExecutorLink
+from orth.wire.executor_link import ExecutorLink, TokenNotShown
 from orth.wire.messages import Reply
 
 _FRESH = 1.0
@@ -107,6 +107,9 @@ class Choosing:
         """Nothing when the executor says yes, else what is wrong."""
         try:
             reply = await call
+        except TokenNotShown as error:
+            self._reach.spoke(peer.address)
+            return str(error)
         except OrthError as error:
             self._reach.failed(peer.address, error)
             return error.message

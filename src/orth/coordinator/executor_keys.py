@@ -3,7 +3,10 @@
 The two directions of the same question. What an executor shows is looked up here, by the name of its key; and what a
 coordinator shows to an executor is the token that executor registered with, so that each accepts its own. Nothing is
 shown to an address that nobody has registered and no group lists: whoever may name an address must not be able to
-collect tokens there. An executor that left the registry with open executions stays known here until they have ended:
+collect tokens there. An address that a group lists is asked with signatures. The bare token is shown there only if the
+dialect of the group says that its executors are third-party, and never where an executor of the group enrolled a key.
+
+An executor that left the registry with open executions stays known here until they have ended:
 its logs can be read, its executions killed, and it is asked what it has.
 
 An executor whose token is no longer good is not called at all, and least of all with another one: who has stolen a
@@ -20,22 +23,23 @@ Keys are remembered for a few seconds, so a revoked one is good for that long at
 
 import asyncio
 import hmac
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from orth.clock import Clock
 from orth.coordinator.roster import Roster
 from orth.coordinator.sealing import Sealing
 from orth.coordinator.work_keys import WorkKeys
 from orth.domain.enrolments import Admission, EnrolledKey, KeyState
+from orth.domain.jobs import GroupDialect
 from orth.domain.networks import is_within
 from orth.domain.nodes import ExecutorEntry, normal_address
 from orth.domain.tokens import TokenKind
 from orth.errors import StoreUnavailable, Unreadable
 from orth.store.database import Connection, Database
-from orth.store.enrolments import admission_of, find_enrolled, note_proved
+from orth.store.enrolments import admission_of, apps_enrolled_at, find_enrolled, note_proved
 from orth.store.executor_entries import FORMER, executors_at, list_executors, list_former_executors
-from orth.store.groups import manual_addresses
+from orth.store.groups import manual_dialects
 from orth.store.tokens import Proven, find_by_key, good_for_app, note_use
 from orth.wire.credentials import Credential
 from orth.wire.entry_signatures import KEYS_LIMIT
@@ -96,7 +100,8 @@ class _Place:
     """
 
     entries: tuple[ExecutorEntry, ...] = ()
-    listed: tuple[str, ...] = ()
+    listed: Mapping[str, str] = field(default_factory=dict)
+    """By app, the code of the reason why the bare token of the app is not shown there; empty if it is shown."""
 
     def knows(self, app_name: str, receiver: str = "") -> bool:
         """Whether it says what this app has there; without a name, whether anybody has something. Who is asked for a
@@ -268,7 +273,7 @@ class ExecutorKeys:
             return await self._registered(own, receiver)
         listed = app_name if app_name in place.listed else next(iter(place.listed), "") if not app_name else ""
         if listed:
-            return await self._listed(address, listed, receiver)
+            return await self._listed(address, listed, receiver, place.listed[listed])
         for entry in place.entries:  # a trigger may name an executor of another app that has the same token
             key = await self._key_of(entry)
             if key is not None and key.serves(app_name):
@@ -316,14 +321,17 @@ class ExecutorKeys:
             return None
         return key if key.app_names is not None or self._shared_is_good else None
 
-    async def _listed(self, address: str, app_name: str, receiver: str) -> Credential:
-        """What an executor is shown that says nothing about itself, or that has registered under another address."""
+    async def _listed(self, address: str, app_name: str, receiver: str, hidden: str) -> Credential:
+        """What an executor is shown that says nothing about itself, or that has registered under another address. The
+        bare token only if it is not ``hidden``.
+        """
         if receiver and (entries := await self._processes(app_name, receiver)):
             return await self._registered(entries, receiver)
         key = next(iter(await self._for_app(app_name)), self._newest if self._shared_is_good else None)
         if key is None:
             raise NotSent.of("executor_without_token", address=address, group=app_name)
-        return Credential(key.token, self._must_sign)
+        hidden = "executor_reads_no_signatures" if self._must_sign else hidden
+        return Credential(key.token, bool(hidden), hidden=hidden)
 
     async def _place(self, address: str, app_name: str, receiver: str) -> _Place:
         here = _Place(tuple(self._roster.all_at(address)) if self._roster is not None else ())
@@ -410,9 +418,23 @@ def _find_key(connection: Connection, key_id: str) -> tuple[Proven | None, Enrol
 
 
 def _look(connection: Connection, address: str) -> _Place:
-    listed = {app_name for one, app_name in manual_addresses(connection) if normal_address(one) == address}
+    listing = manual_dialects(connection)
+    listed = {app_name: dialect for one, app_name, dialect in listing if normal_address(one) == address}
+    # Keys of other apps do not count: the executors of one group must not decide what another group shows.
+    enrolled = apps_enrolled_at(connection, address) if any(map(_is_third_party, listed.values())) else ()
+    hidden = {
+        app_name: _IS_OURS if app_name in enrolled else "" if _is_third_party(listed[app_name]) else _NOT_THIRD_PARTY
+        for app_name in sorted(listed)
+    }
     here = executors_at(connection, address)
-    return _Place((*here, *executors_at(connection, address, FORMER)), tuple(sorted(listed)))
+    return _Place((*here, *executors_at(connection, address, FORMER)), hidden)
+
+
+_NOT_THIRD_PARTY, _IS_OURS = "token_not_shown", "token_not_shown_to_orth"
+
+
+def _is_third_party(dialect: GroupDialect) -> bool:
+    return dialect is not GroupDialect.AUTO
 
 
 def _everybody(connection: Connection) -> list[ExecutorEntry]:

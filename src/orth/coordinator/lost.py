@@ -41,7 +41,7 @@ from orth.store.executor_entries import list_executors
 from orth.store.groups import groups_by_id
 from orth.store.jobs import jobs_by_id
 from orth.store.leases import Term
-from orth.wire.executor_link import ExecutorLink, NotAnExecutor
+from orth.wire.executor_link import ExecutorLink, NotAnExecutor, TokenNotShown
 
 _BATCH = 1000
 _QUESTIONS_AT_ONCE = 32
@@ -242,6 +242,8 @@ class LostExecutions(LeaderLoop):
             )
         except NotAnExecutor as error:
             return Sign(_OTHER, self._every, heard=f"HTTP {error.status}")
+        except TokenNotShown:  # it is there, and says nothing
+            return None
         except OrthError as error:  # the registry knows whether any other is still there
             return Sign(_SILENT, 0.0, heard=error.message.rstrip(".")) if question.by_hand else None
         return Sign(_IDLE, self._every) if reply.ok else None

@@ -22,7 +22,7 @@ from orth.domain import reasons
 from orth.domain.executions import SUCCESS
 from orth.domain.jobs import BlockStrategy, GlueType, GroupDialect
 from orth.errors import Invalid, OrthError
-from orth.wire.executor_link import AnswerUnknown, ExecutorLink, NotSent
+from orth.wire.executor_link import AnswerUnknown, ExecutorLink, NotSent, TokenNotShown
 from orth.wire.messages import MISDIRECTED, NOT_ALLOWED_HERE, UNAVAILABLE, RunRequest
 from orth.wire.report_keys import ReportKeys
 
@@ -84,6 +84,8 @@ class Sending:
             return _all(letters, Outcome.UNKNOWN, error.message, reasons.UNKNOWN_ANSWER)
         except OrthError as error:
             code = reasons.ADDRESS_REFUSED if isinstance(error, Invalid) else reasons.REFUSED
+            if isinstance(error, TokenNotShown):
+                code = reasons.TOKEN_NOT_SHOWN
             return _all(letters, Outcome.UNKNOWN if again else Outcome.REFUSED, str(error), code)
         took = any(answer.outcome is Outcome.TAKEN for answer in answers)
         (self._reach.took if took else self._reach.declined)(address)

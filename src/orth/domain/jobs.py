@@ -106,10 +106,10 @@ class DstPolicy(StrEnum):
 
 
 class GroupDialect(StrEnum):
-    """How the executors of a group are spoken to."""
+    """How the executors of a group are spoken to. Every choice but AUTO says that they are third-party executors."""
 
     AUTO = "auto"  # ours as they announced themselves, every other as xxl
-    ORTH = "orth"  # ours, and the fork of the same name: concurrency and schedule time travel with a trigger
+    ORTH = "orth"  # the fork of xxl-job of the same name: concurrency and schedule time travel with a trigger
     XXL = "xxl"  # xxl-job 2.2 to 3.4
     XXL35 = "xxl35"  # xxl-job 3.5: another path, and the app name in a header
 

@@ -26,6 +26,7 @@ NOT_SENT = "not_sent"
 NO_CONNECTION = "no_connection"
 REFUSED = "refused"
 WRONG_DIALECT = "wrong_dialect"
+TOKEN_NOT_SHOWN = "token_not_shown"  # noqa: S105  # a word for a reason
 REROUTED = "rerouted"
 UNKNOWN_ANSWER = "unknown_answer"
 TAKEN_AFTER_ALL = "taken_after_all"
@@ -96,6 +97,8 @@ REASONS: Mapping[str, str] = {
     NO_CONNECTION: "There was no connection in time: the executor surely did not get it.",
     REFUSED: "The executor answered and did not take it.",
     WRONG_DIALECT: "The executor refused a message of another protocol generation. Check the dialect of its group.",
+    TOKEN_NOT_SHOWN: "The executor reads no signatures, and its group does not show its token. If its executors are "
+    "third-party, set the dialect of the group.",
     REROUTED: "The first address could not be reached or took no work, so another one was chosen.",
     UNKNOWN_ANSWER: "The answer was lost: the executor may have it. It is asked, never replaced.",
     TAKEN_AFTER_ALL: "The doubt is over: the executor has it.",

@@ -181,9 +181,10 @@ def _group(origin: Origin, fields: Fields, fork: bool) -> MappedGroup:
     addresses = [part.strip() for part in fields.text("address_list").split(",") if part.strip()] if manual else []
     if manual and not addresses:
         fields.notes.append("it had manual addresses but none was written; they follow the registry now")
-    dialect = GroupDialect.AUTO
+    # Executors that register say which generation they are of. Written addresses may never register, and are shown the
+    # token only if the dialect says that they are of third-party executors.
+    dialect = GroupDialect.XXL if addresses else GroupDialect.AUTO
     if "access_token" in fields:
-        # Executors that register say which generation they are of; written addresses may never register.
         dialect = GroupDialect.XXL35 if addresses else GroupDialect.AUTO
         fields.notes.append("its own access token was not taken over: executors show that of this cluster")
     elif fork:

@@ -60,6 +60,15 @@ SAYINGS: Mapping[str, tuple[str, str]] = {
         "{address}: the group of '{group}' has no token to show it.",
         "",
     ),
+    "token_not_shown": (
+        "{address} refused a signed request: {said} The group '{group}' does not show its token.",
+        "If its executors are third-party, set the dialect of the group.",
+    ),
+    "token_not_shown_to_orth": (
+        "{address} refused a signed request: {said} An executor of Orth enrolled at this address for the group "
+        "'{group}', so no token is shown there.",
+        "Give a third-party executor another address.",
+    ),
     "executor_not_answered": (
         "{address}: {said}.",
         "",

@@ -140,6 +140,11 @@ def list_enrolled(
     return [_key(row) for row in connection.execute(select(keys).where(*wanted).order_by(keys.c.id).limit(limit))]
 
 
+def apps_enrolled_at(connection: Connection, address: str) -> set[str]:
+    """The apps of which an executor proved a key of its own at ``address``."""
+    return set(connection.scalars(select(keys.c.app_name).where(keys.c.address == address).distinct()))
+
+
 def note_proved(connection: Connection, executor_id: int, now: int) -> None:
     """A key was proved."""
     connection.execute(update(keys).where(keys.c.id == executor_id).values(last_seen=now))

@@ -104,8 +104,17 @@ def delete_group(connection: Connection, group_id: int) -> None:
 
 def manual_addresses(connection: Connection) -> list[tuple[str, str]]:
     """The addresses people wrote into lists, each with the app name of that group."""
+    return [(address, app_name) for address, app_name, _dialect in manual_dialects(connection)]
+
+
+def manual_dialects(connection: Connection) -> list[tuple[str, str, GroupDialect]]:
+    """The same, each with the dialect of that group."""
     rows = connection.execute(select(groups).where(groups.c.address_type == int(AddressType.MANUAL)))
-    return [(address, row.app_name) for row in rows for address in _addresses(row)]
+    return [
+        (address, row.app_name, _DIALECTS.get(row.dialect, GroupDialect.AUTO))
+        for row in rows
+        for address in _addresses(row)
+    ]
 
 
 def automatic_addresses(connection: Connection) -> dict[str, tuple[str, ...]]:

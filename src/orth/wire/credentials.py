@@ -7,7 +7,7 @@ work key. The same helps where an address that was written by hand leads to a pr
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from orth.errors import Unauthenticated
@@ -24,6 +24,8 @@ class Credential:
     """The incarnation that is thought to be there."""
     work_key: Key | None = None
     """What that process is asked with, if it has told a work key."""
+    hidden: str = ""
+    """The code of the reason why a process that reads no signatures is not shown the token, if it may be one."""
 
     @property
     def key(self) -> Key:
@@ -69,8 +71,8 @@ class Proofs:
         if receiver is None:  # one that announced signatures is not asked plainly: that would show it the token
             return None
         if self._signer.learns(address, sent, True, told):
-            found = await self._credentials.credential(address, app_name, receiver)
-            return found if found.signed or shown.signed else None
+            # Whoever tells its incarnation reads signatures.
+            return replace(await self._credentials.credential(address, app_name, receiver), signed=True)
         return await self._credentials.another(address, app_name, receiver, shown.key)
 
 

@@ -35,7 +35,7 @@ from orth.wire.dialects import (
     runs_body,
 )
 from orth.wire.executor_answers import check_gateway, read_batch, read_beat, read_state
-from orth.wire.executor_link import NO_EXTENSIONS, AnswerUnknown, NotLetIn, NotSent
+from orth.wire.executor_link import NO_EXTENSIONS, AnswerUnknown, NotLetIn, NotSent, TokenNotShown
 from orth.wire.fields import LOG_WAIT_LIMIT, SMALL_BODY_LIMIT
 from orth.wire.guarded import GuardedCalls
 from orth.wire.long_logs import LongLog
@@ -51,6 +51,7 @@ STATE_REPLY_LIMIT = 8 * 1024
 BATCH_REPLY_LIMIT = 1024 * 1024
 """Bytes of the answer to many triggers."""
 
+_TOKEN_WANTED = frozenset({401, 403})
 _KEEP_ALIVE = 3.0
 """Seconds a connection waits for its next use. Less than any server's own limit: a server that closes the connection
 just as the next trigger is written would leave that trigger unknown."""
@@ -247,9 +248,13 @@ class ExecutorCalls(GuardedCalls):
         proofs, proof = self._proofs, await self._credential(address, shown)
         for _again in range(TRIES):
             headers = self._headers(proof, address, path, body, shown)
-            session = self._session if shown.ours or proof.signed else self._once
+            session = self._session if shown.ours or (proof.signed and not proof.hidden) else self._once
             status, answer, told = await self._send(session, address + path, body, headers, limit, held)
-            if proofs is None or RECEIVER_HEADER not in told:
+            if proofs is None:
+                return status, answer
+            if RECEIVER_HEADER not in told:
+                if proof.hidden:
+                    _check_token_unwanted(address, shown.app_name, proof.hidden, read_reply(status, answer), status)
                 return status, answer
             reply = read_reply(status, answer)
             if not not_let_in(status, reply.ok, told):
@@ -283,6 +288,13 @@ class ExecutorCalls(GuardedCalls):
                 status, answer, told = response.status, await _read(response, limit), response.headers
         check_gateway(url, status)
         return status, answer, told
+
+
+def _check_token_unwanted(address: str, app_name: str, hidden: str, reply: Reply, status: int) -> None:
+    """``TokenNotShown`` if an answer that tells no incarnation reads like a refusal for want of the token."""
+    said = reply.msg or ""
+    if not reply.ok and ("token" in said.lower() or {reply.code, status} & _TOKEN_WANTED):
+        raise TokenNotShown.of(hidden, address=address, group=app_name, said=said or f"HTTP {status}")
 
 
 async def _post(

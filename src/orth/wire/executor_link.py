@@ -40,6 +40,14 @@ class NotLetIn(NotSent):
         self.code, self.facts = "executor_does_not_accept", facts
 
 
+class TokenNotShown(Unavailable):
+    """Something at the address refuses a signed request as if it wanted the token, which it is not shown. It is there,
+    and has done nothing.
+    """
+
+    kind = "token-not-shown"
+
+
 class AnswerUnknown(Unavailable):
     """The executor may have got it, and may be doing it."""
 
