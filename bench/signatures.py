@@ -44,12 +44,15 @@ class Known:
     """A coordinator's opinion of the executor of the benchmark."""
 
     def __init__(self, signed: bool) -> None:
-        self._credential = Credential(EXECUTOR_TOKEN, signed)
+        self._credential = Credential(EXECUTOR_TOKEN, signed, proves=signed)
 
     async def credential(self, address: str, app_name: str, receiver: str = "") -> Credential:  # noqa: ARG002  # there is one
         return self._credential
 
     async def another(self, address: str, app_name: str, receiver: str, refused: Key) -> None:  # noqa: ARG002  # none
+        return None
+
+    async def successor(self, address: str, app_name: str, receiver: str) -> None:  # noqa: ARG002  # none
         return None
 
 

@@ -46,7 +46,7 @@ def test_before_any_coordinator_knows_of_it_no_token_is_enough(path: str) -> Non
         with pytest.raises(NotRegistered) as refused:
             judge.check("POST", path, headers)
         assert reason_of(refused.value) == "early"
-        assert judge.correction(refused.value)[RECEIVER_HEADER] == "incarnation-a"
+        assert judge.correction(refused.value, headers)[RECEIVER_HEADER] == "incarnation-a"
     judge.acknowledge(KEY.id)
     assert accepted(judge, path) == ["work key"]
 
@@ -120,14 +120,14 @@ def test_a_thief_of_the_token_is_told_why_and_counted(headers: dict[str, str]) -
         judge.check("POST", "/run", headers)
     assert reason_of(refused.value) == "work_key"
     assert "work key" in refused.value.message
-    assert judge.correction(refused.value)[RECEIVER_HEADER] == "incarnation-a"
+    assert judge.correction(refused.value, headers)[RECEIVER_HEADER] == "incarnation-a"
 
 
 def test_without_signatures_there_is_no_work_key() -> None:
     judge = Callers(TOKEN, work_key=WORK_KEY, work_key_alone=True)
     judge.acknowledge(KEY.id)
     judge.check("POST", "/run", BARE)
-    assert judge.correction(OrthError("x")) == {}
+    assert judge.correction(OrthError("x"), {}) == {}
 
 
 def test_a_bare_token_where_all_must_sign_is_another_matter() -> None:

@@ -21,7 +21,7 @@ from orth.testing import ManualClock
 from orth.wire.credentials import Credential
 from orth.wire.dialects import Dialect
 from orth.wire.executor_calls import ExecutorCalls
-from orth.wire.executor_link import NotLetIn
+from orth.wire.executor_link import AnswerUnknown, NotLetIn
 from orth.wire.messages import CallbackVerdict, LogRequest, RegistryRequest, RunRequest
 from orth.wire.signatures import RECEIVER_HEADER, SIGNATURE_HEADER, TIME_HEADER, Key, Signer
 from orth.wire.work_keys import new_work_key, work_key_of
@@ -45,15 +45,21 @@ class Nobody:
 class Known:
     """What a coordinator believes of the executor, and what of its own process, once it has met that."""
 
-    def __init__(self, credential: Credential, better: Credential | None = None) -> None:
+    def __init__(
+        self, credential: Credential, better: Credential | None = None, next_: Credential | None = None
+    ) -> None:
         self.credential_ = credential
         self.better = better
+        self.next = next_
 
     async def credential(self, address: str, app_name: str, receiver: str = "") -> Credential:
         return self.credential_
 
     async def another(self, address: str, app_name: str, receiver: str, refused: Key) -> Credential | None:
         return self.better
+
+    async def successor(self, address: str, app_name: str, receiver: str) -> Credential | None:
+        return self.next
 
 
 @asynccontextmanager
@@ -151,7 +157,8 @@ async def test_a_coordinator_that_knows_little_learns_by_one_refusal(tmp_path: P
     """Another incarnation than it thought, and a clock that is an hour off."""
     clock = ManualClock()
     async with serving(tmp_path) as (address, runtime, ran):
-        known = Known(Credential(TOKEN, signed=True, receiver="an earlier process"))
+        registered = Credential(TOKEN, signed=True, receiver="incarnation-a")
+        known = Known(Credential(TOKEN, signed=True, receiver="an earlier process"), next_=registered)
         calls = ExecutorCalls(timeout=5, credentials=known, signer=Signer("node-1", clock))
         async with calls as link:
             assert (await link.run(address, trigger(), token="not used")).ok
@@ -234,6 +241,16 @@ async def test_a_coordinator_with_the_key_of_the_process_before_tries_another(tm
             assert (await link.run(address, trigger(), token="")).ok
         await asyncio.to_thread(runtime.join_idle, 10)
         assert ran == ["note"]
+
+
+async def test_a_process_that_the_registry_does_not_know_settles_nothing(tmp_path: Path) -> None:
+    """It proves the token that it shares with the process that was asked: that one may be elsewhere, and take it."""
+    async with serving(tmp_path) as (address, _runtime, ran):
+        known = Known(Credential(TOKEN, signed=True, receiver="another process"))
+        async with ExecutorCalls(timeout=5, credentials=known, signer=Signer("node-1", SystemClock())) as link:
+            with pytest.raises(AnswerUnknown, match="nothing proves"):
+                await link.run(address, trigger(), token="")
+        assert ran == []
 
 
 @pytest.mark.parametrize("dialect", [Dialect.AUTO, Dialect.XXL])

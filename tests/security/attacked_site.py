@@ -110,7 +110,7 @@ class Caller:
         signer = Signer("captured", SystemClock())
         hello = signer.header(token, address, method, path, body)
         answer = self.ask(method, address + path, body or None, **hello)
-        signer.learns(address, hello, True, {name.upper(): value for name, value in answer.headers.items()})
+        signer.learns(address, hello, True, {name.upper(): value for name, value in answer.headers.items()}, token)
         return signer.header(token, address, method, path, body)
 
     def proved(self, token: str | Key, address: str, path: str, body: Any) -> Answer:

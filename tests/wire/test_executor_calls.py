@@ -6,6 +6,7 @@ import gzip
 import json
 import time
 from collections.abc import AsyncIterator, Callable
+from itertools import cycle
 
 import pytest
 
@@ -14,11 +15,11 @@ from orth.errors import Invalid, Unavailable
 from orth.wire.credentials import Credential
 from orth.wire.dialects import Dialect, read_run
 from orth.wire.executor_calls import LOG_REPLY_LIMIT, STATE_REPLY_LIMIT, ExecutorCalls
-from orth.wire.executor_link import AnswerUnknown, ExecutorLink, NotAnExecutor, NotSent
+from orth.wire.executor_link import AnswerUnknown, ExecutorLink, NotAnExecutor, NotLetIn, NotSent
 from orth.wire.fields import BODY_LIMIT
-from orth.wire.messages import Extension, LogPage, LogRequest, RunRequest
+from orth.wire.messages import MISDIRECTED, UNAVAILABLE, Extension, LogPage, LogRequest, RunRequest
 from orth.wire.network_reasons import place_of
-from orth.wire.signatures import Key, Signer
+from orth.wire.signatures import Key, Signer, read_signature
 from tests.wire.peers import Behaviour, Exchange, Peer, answering, not_accepting, refusing, serving_one_at_a_time
 
 TIMEOUT = 0.5
@@ -40,6 +41,9 @@ class Signing:
         return Credential("token", signed=True, receiver="incarnation")
 
     async def another(self, address: str, app_name: str, receiver: str, refused: Key) -> None:
+        return None
+
+    async def successor(self, address: str, app_name: str, receiver: str) -> None:
         return None
 
 
@@ -292,6 +296,41 @@ class TestAnswered:
                     assert (await calls.beat(executor.address, token="")).ok
                     assert (await calls.idle_beat(executor.address, 7, token="")).ok
         assert len(executor.connections) == 1
+
+    async def test_a_trigger_whose_refusal_nothing_proves_may_still_arrive(self) -> None:
+        """A87: who can change answers refuses it, keeps it and uses it later; whatever time and process he names."""
+
+        def refuse(exchange: Exchange) -> None:
+            told = {"ORTH_RECEIVER": next(names), "ORTH_TIME": "1700000000000", "ORTH_PROOF": f"{'0' * 16}:{'0' * 64}"}
+            exchange.respond(b'{"code":401,"msg":"no"}', 401, **told)
+
+        names = cycle(("incarnation", "another"))
+        signer = Signer("node", SystemClock())
+        async with ExecutorCalls(timeout=TIMEOUT, credentials=Signing(), signer=signer) as calls:
+            with Peer(refuse) as executor:
+                for _ in range(2):
+                    with pytest.raises(AnswerUnknown, match="nothing proves"):
+                        await calls.run(executor.address, TRIGGER, token="", extensions=OURS)
+                with pytest.raises(NotLetIn):
+                    await calls.kill(executor.address, 7, token="", extensions=OURS)
+        signed = [read_signature(request.headers["orth-signature"]) for request in executor.requests]
+        assert {one.receiver for one in signed} == {"incarnation"}
+        assert max(abs(one.time - SystemClock().now()) for one in signed) < 60_000
+
+    @pytest.mark.parametrize("code", [200, 500, MISDIRECTED, UNAVAILABLE])
+    async def test_an_answer_to_a_trigger_that_nothing_proves_is_none(self, code: int) -> None:
+        """From executors that prove theirs. A forged refusal would have it sent to another one, too."""
+
+        class Proving(Signing):
+            async def credential(self, address: str, app_name: str, receiver: str = "") -> Credential:
+                return Credential("token", signed=True, receiver="incarnation", proves=True)
+
+        signer = Signer("node", SystemClock())
+        async with ExecutorCalls(timeout=TIMEOUT, credentials=Proving(), signer=signer) as calls:
+            with Peer(answering(code=code)) as executor:
+                with pytest.raises(AnswerUnknown, match="nothing proves"):
+                    await calls.run(executor.address, TRIGGER, token="", extensions=OURS)
+                assert (await calls.kill(executor.address, 7, token="", extensions=OURS)).code == code
 
     async def test_no_connection_to_others_is_kept_even_if_they_would(self, calls: ExecutorCalls) -> None:
         with Peer(answering()) as executor:  # it closes nothing by itself

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from orth.errors import TooBusy
 from orth.testing import ManualClock
 from orth.wire.signatures import (
+    PROOF_HEADER,
     RECEIVER_HEADER,
     SIGNATURE_HEADER,
     TIME_HEADER,
@@ -20,6 +21,8 @@ from orth.wire.signatures import (
     Signed,
     Signer,
     Verifier,
+    is_answer_proved,
+    is_refusal_proved,
     key_of,
     read_signature,
     signature_from,
@@ -41,6 +44,15 @@ class Pair:
         found = signature_from(self.signer.header(TOKEN, ADDRESS, "POST", path, body))
         assert found is not None
         return found
+
+    def refused(self) -> tuple[dict[str, str], dict[str, str]]:
+        """The headers of a request, and of its refusal."""
+        sent = self.signer.header(TOKEN, ADDRESS, "POST", "/run", BODY)
+        assert self.judged(read_signature(sent[SIGNATURE_HEADER])) is not None
+        return sent, self.correction(sent)
+
+    def correction(self, sent: dict[str, str]) -> dict[str, str]:
+        return self.verifier.correction(read_signature(sent[SIGNATURE_HEADER]), key_of(TOKEN))
 
     def judged(self, signed: Signed, path: str = "/run", body: bytes = BODY, method: str = "POST") -> Refused | None:
         try:
@@ -117,22 +129,85 @@ def test_it_is_good_for_a_minute(seconds: int, good: bool) -> None:
 def test_a_wrong_clock_is_corrected_once() -> None:
     pair = Pair()
     pair.there.jump(3_600)
-    sent = pair.signer.header(TOKEN, ADDRESS, "POST", "/run", BODY)
-    assert pair.judged(read_signature(sent[SIGNATURE_HEADER])) is Refused.STALE
-    assert pair.signer.learns(ADDRESS, sent, True, pair.verifier.correction())
+    sent, refusal = pair.refused()
+    assert pair.signer.learns(ADDRESS, sent, True, refusal, TOKEN)
     again = pair.signer.header(TOKEN, ADDRESS, "POST", "/run", BODY)
     assert pair.judged(read_signature(again[SIGNATURE_HEADER])) is None
-    assert not pair.signer.learns(ADDRESS, again, True, pair.verifier.correction())
+    assert not pair.signer.learns(ADDRESS, again, True, pair.correction(again), TOKEN)
 
 
 def test_a_new_process_is_learned_from_its_refusal() -> None:
     pair = Pair()
     pair.verifier = Verifier("incarnation b; of another", pair.there)
-    sent = pair.signer.header(TOKEN, ADDRESS, "POST", "/run", BODY)
-    assert pair.signer.learns(ADDRESS, sent, True, pair.verifier.correction())
+    sent, refusal = pair.refused()
+    assert pair.signer.learns(ADDRESS, sent, True, refusal, TOKEN)
     assert pair.judged(pair.signed()) is None
     # Another request that was under way at the same time is worth another try as well.
-    assert pair.signer.learns(ADDRESS, sent, True, pair.verifier.correction())
+    assert pair.signer.learns(ADDRESS, sent, True, pair.correction(sent), TOKEN)
+
+
+def test_no_correction_is_believed_without_its_proof() -> None:
+    """A87: whoever can change an answer would otherwise say for when, and for whom, the next request is signed."""
+    pair = Pair()
+    pair.verifier = Verifier("incarnation-b", pair.there)
+    sent, refusal = pair.refused()
+    another = pair.signer.header(TOKEN, ADDRESS, "POST", "/run", BODY)
+    later = str(int(refusal[TIME_HEADER]) + 200_000)
+    for forged in (
+        {name: value for name, value in refusal.items() if name != PROOF_HEADER},
+        refusal | {TIME_HEADER: later},
+        refusal | {RECEIVER_HEADER: "incarnation-c"},
+        refusal | {PROOF_HEADER: "nonsense"},
+        pair.correction(another),
+        refusal | pair.verifier.proof(read_signature(sent[SIGNATURE_HEADER]), key_of(TOKEN), 401, b""),
+    ):
+        assert not pair.signer.learns(ADDRESS, sent, True, forged, TOKEN)
+        assert not is_refusal_proved(sent, forged, TOKEN)
+    assert not pair.signer.learns(ADDRESS, sent, True, refusal, "another token")
+    assert pair.signed().receiver == "incarnation-a"
+    assert pair.signed().time == pair.here.now()
+    assert pair.signer.learns(ADDRESS, sent, True, refusal, "another token", TOKEN)
+
+
+@pytest.mark.parametrize("ahead", [0, 200, 3_600, -200])
+def test_what_was_refused_with_a_proof_is_never_accepted(ahead: int) -> None:
+    """A87: who keeps it cannot use it later, also if it was signed for then."""
+    pair = Pair()
+    pair.here.jump(ahead)
+    signed = pair.signed()
+    pair.here.jump(-ahead)
+    assert pair.judged(signed, body=b"other") in (Refused.OTHER_BODY, Refused.STALE)
+    assert PROOF_HEADER in pair.verifier.correction(signed, key_of(TOKEN))
+    for _step in range(max(1, ahead // 20 + 10)):
+        assert pair.judged(signed) in (Refused.REPLAYED, Refused.STALE)
+        pair.there.move(20)
+
+
+def test_what_was_accepted_is_not_refused_with_a_proof() -> None:
+    """A87: a copy is sent first, and the refusal of the second one shown."""
+    pair = Pair()
+    signed = pair.signed()
+    assert pair.judged(signed) is None
+    assert pair.judged(signed) is Refused.REPLAYED
+    assert PROOF_HEADER not in pair.verifier.correction(signed, key_of(TOKEN))
+
+
+def test_an_answer_is_proved_for_its_request_alone() -> None:
+    pair = Pair()
+    sent = pair.signer.header(TOKEN, ADDRESS, "POST", "/run", BODY)
+    other = pair.signer.header(TOKEN, ADDRESS, "POST", "/run", BODY)
+    told = pair.verifier.proof(read_signature(sent[SIGNATURE_HEADER]), key_of(TOKEN), 200, b"yes")
+    assert is_answer_proved(sent, 200, b"yes", told, TOKEN)
+    for request, status, body, headers, key in (
+        (other, 200, b"yes", told, TOKEN),
+        (sent, 401, b"yes", told, TOKEN),
+        (sent, 200, b"no", told, TOKEN),
+        (sent, 200, b"yes", told, "another token"),
+        (sent, 200, b"yes", {}, TOKEN),
+        ({}, 200, b"yes", told, TOKEN),
+        (sent, 200, b"yes", pair.correction(sent), TOKEN),
+    ):
+        assert not is_answer_proved(request, status, body, headers, key)
 
 
 def test_who_knows_nothing_of_signatures_is_shown_the_token_only_if_that_is_allowed() -> None:

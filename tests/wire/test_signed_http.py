@@ -71,11 +71,12 @@ class Peer:
         if signed is not None and self.verifier is not None:
             with_token = signed.key_id == key_of(TOKEN).id
             self.asked.append("signed" if with_token else "own key")
+            key = key_of(TOKEN) if with_token else self.knows
             try:
-                self.verifier.check(signed, key_of(TOKEN) if with_token else self.knows, "POST", path)
-                self.verifier.admit(signed, body)
-            except BadSignature:
-                return 401, self.verifier.correction()
+                self.verifier.check(signed, key, "POST", path)
+                self.verifier.admit(signed, body, key)
+            except BadSignature as bad:
+                return 401, self.verifier.correction(bad.signed, bad.key)
             return 403 if with_token and self.knows else 200, {RECEIVER_HEADER: self.verifier.receiver}
         self.asked.append("token" if headers.get("ORTH-ACCESS-TOKEN") == TOKEN else "nothing")
         told = {} if self.verifier is None else {RECEIVER_HEADER: self.verifier.receiver}

@@ -86,6 +86,9 @@ class Revocable:
     async def another(self, address: str, app_name: str, receiver: str, refused: Key) -> None:
         return None
 
+    async def successor(self, address: str, app_name: str, receiver: str) -> None:
+        return None
+
 
 async def test_where_nothing_may_be_shown_nothing_is_asked_and_the_line_ends() -> None:
     token = Revocable()

@@ -64,7 +64,7 @@ class ExecutorAccess:
             signed = signature_from(asked.headers)
             key = await (self._signed(asked, signed) if signed is not None else self._shown(asked.headers))
         except BadSignature as bad:
-            bad.headers = self.verifier.correction()
+            bad.headers = self.verifier.correction(bad.signed, bad.key)
             raise
         if for_executor and key.app_names is None and not self._shared_is_good:
             raise Unauthenticated(
@@ -93,7 +93,7 @@ class ExecutorAccess:
             assert key is not None, "the verifier refuses what nobody has signed"
             return key
         except BadSignature as bad:
-            bad.headers = self.verifier.correction()
+            bad.headers = self.verifier.correction(bad.signed, bad.key)
             raise
 
     def coordinator(self, asked: Asked) -> Key | None:
@@ -105,17 +105,17 @@ class ExecutorAccess:
             if signed is None or self._coordinators is None or signed.key_id != self._coordinators.id:
                 return None
             self.verifier.check(signed, self._coordinators, asked.method, asked.path)
-            self.verifier.admit(signed, asked.body)
+            self.verifier.admit(signed, asked.body, self._coordinators)
         except BadSignature as bad:
-            bad.headers = self.verifier.correction()
+            bad.headers = self.verifier.correction(bad.signed, bad.key)
             raise
         return self._coordinators
 
     async def _signed(self, asked: Asked, signed: Signed) -> ExecutorKey:
         key = await self.keys.named(signed.key_id)
         self.verifier.check(signed, None if key is None else key.key, asked.method, asked.path)
-        self.verifier.admit(signed, asked.body)
         assert key is not None, "the verifier refuses what nobody has signed"
+        self.verifier.admit(signed, asked.body, key.key)
         return key
 
     async def _shown(self, headers: Mapping[str, str]) -> ExecutorKey:

@@ -268,6 +268,25 @@ class ExecutorKeys:
         _remember(self._waited, place, self._clock.monotonic())
         return None
 
+    async def successor(self, address: str, app_name: str, receiver: str) -> Credential | None:
+        """What to show to the process ``receiver`` if it has registered ``address`` instead of the one that had it. One
+        that may just be starting is waited for, for a moment and not by every call.
+        """
+        place = normal_address(address)
+        now, waited_at = self._clock.monotonic(), self._waited.get(place, float("-inf"))
+        for pause in _STARTING if now - waited_at >= REMEMBERED else _STARTING[:1]:
+            await self._clock.sleep_unless(asyncio.Event(), pause)
+            try:
+                registered = await self._db.read(executors_at, place)
+            except StoreUnavailable:
+                return None
+            now_there = [entry for entry in registered if entry.app_name == app_name and _is(entry, receiver)]
+            if now_there:
+                await self._look_up(place)
+                return await self._registered(now_there, receiver)
+        _remember(self._waited, place, self._clock.monotonic())
+        return None
+
     async def _shown_at(self, place: _Place, address: str, app_name: str, receiver: str) -> Credential:
         if own := place.of(app_name):
             return await self._registered(own, receiver)
@@ -289,7 +308,8 @@ class ExecutorKeys:
             signs = Extension.SIGNED in entry.extensions or (key is not None and key.executor_id is not None)
             if key is not None and (signs or not self._must_sign):
                 asked_with = self._asked_with(entry, key) if named else self._met_at(entry, receiver)
-                return Credential(key.token, signs, entry.incarnation or "", asked_with if signs else None)
+                proves = signs and Extension.PROOFS in entry.extensions
+                return Credential(key.token, signs, entry.incarnation or "", asked_with if signs else None, proves)
             trouble = "executor_key_gone" if key is None else "executor_reads_no_signatures"
         raise NotSent.of(trouble, address=entries[0].address)
 

@@ -5,6 +5,9 @@ executions in one request; and only the very incarnation that was asked first, b
 A beat names what runs and waits at its sender. An executor of another make is only asked whether it is busy with the
 job: while it is, it may be with this execution. And a result settles everything, at any time.
 
+That a process does not have it counts when the trigger can no longer arrive there: its signature is good for a minute,
+by a clock that may be a minute off, and whoever can change answers on the wire may have kept the trigger.
+
 What cannot be known ends when an accepted execution that is as silent would be given up. It is never sent to anybody
 else, and its end opens no retry: it may have run, or still run, where nobody can see it.
 """
@@ -43,9 +46,12 @@ from orth.wire.executor_link import ExecutorLink
 from orth.wire.fields import BATCH_LIMIT
 from orth.wire.messages import Extension
 from orth.wire.report_keys import ReportKeys
+from orth.wire.signatures import WINDOW
 
 _BATCH = 1_000
 _PAUSE = 1.0
+_MAY_ARRIVE = 2 * WINDOW
+"""Milliseconds within which a trigger that somebody kept on the wire may still reach its process and be accepted."""
 _TWICE = 2
 """How often in a row an executor of another make must not say that it is busy: one answer may get lost."""
 
@@ -138,6 +144,8 @@ class Unknowns(LeaderLoop):
             asked = doubts[start : start + size]
             answers = await self._sending.send([doubt.letter for doubt in asked], again=True)
             for doubt, answer in zip(asked, answers, strict=True):
+                if answer.outcome is Outcome.REFUSED and not doubt.replaced and now - doubt.since < _MAY_ARRIVE:
+                    continue
                 if answer.outcome is Outcome.REFUSED:
                     code = reasons.EXECUTOR_RESTARTED if doubt.replaced else reasons.SURELY_NOT_THERE
                     settled.append(Answer(doubt.letter, Outcome.REFUSED, answer.message, code))

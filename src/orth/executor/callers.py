@@ -104,20 +104,47 @@ class Callers:
         """``BadSignature`` if a signed request has another body, or came before; once for each request."""
         signed = signature_from(headers) if self._verifier is not None else None
         if signed is not None and self._verifier is not None:
-            self._verifier.admit(signed, body)
+            self._verifier.admit(signed, body, self._key_named(signed.key_id))
 
-    def correction(self, error: OrthError) -> Mapping[str, str]:
-        """What a caller that is refused is told so that it can do better."""
-        worth = self._verifier is not None and isinstance(error, BadSignature | TokenAlone | NotRegistered)
-        return self._verifier.correction() if worth and self._verifier is not None else {}
+    def correction(self, error: OrthError, headers: Mapping[str, str], *, for_good: bool = True) -> Mapping[str, str]:
+        """What a caller that is refused is told so that it can do better. If it is refused ``for_good``, that is
+        proved: with the key that it has signed with, or with our own if that key is not ours.
+        """
+        if self._verifier is None or not isinstance(error, BadSignature | TokenAlone | NotRegistered):
+            return {}
+        if not for_good:
+            return self._verifier.correction()
+        if isinstance(error, BadSignature):
+            unknown = error.signed is not None and self._key_named(error.signed.key_id) is None
+            return self._verifier.correction(error.signed, (self._own or self._key) if unknown else error.key)
+        signed = signature_from(headers)
+        return self._verifier.correction(signed, None if signed is None else self._key_named(signed.key_id))
+
+    def proof(
+        self, method: str, path: str, headers: Mapping[str, str], status: int, body: bytes, *, admitted: bool
+    ) -> Mapping[str, str]:
+        """The header that proves the answer to a signed request. If it was not ``admitted``, it never will be."""
+        with suppress(BadSignature):
+            signed = signature_from(headers) if self._verifier is not None else None
+            key = None if signed is None else self._key_named(signed.key_id)
+            if signed is None or key is None or self._verifier is None:
+                return {}
+            if admitted:
+                return self._verifier.proof(signed, key, status, body)
+            self._verifier.check(signed, key, method, path)
+            if self._verifier.refuses(signed, key):
+                return self._verifier.proof(signed, key, status, body)
+        return {}
 
     def _signed_with(self, signed: Signed) -> Key | None:
-        found = next(
-            (key for key in (self._work, self._own, self._key) if key is not None and key.id == signed.key_id), None
-        )
+        found = self._key_named(signed.key_id)
         if found is None and self._verifier is not None and signed.receiver != self._verifier.receiver:
-            raise BadSignature(Refused.OTHER_RECEIVER)  # the work key of a process that was here before
+            raise BadSignature(Refused.OTHER_RECEIVER).about(signed)  # the work key of a process that was here before
         return found
+
+    def _key_named(self, key_id: str) -> Key | None:
+        keys = (self._work, self._own, self._key)
+        return next((key for key in keys if key is not None and key.id == key_id), None)
 
     def _check_app(self, headers: Mapping[str, str]) -> None:
         """A coordinator of xxl-job 3.5 says whom it means, as a second half of its credential. Ours say it in what they

@@ -76,6 +76,7 @@ EXTENSIONS = (
     Extension.REPORT_KEY,
     Extension.RUN_KEY,
     Extension.LOG_LEVEL,
+    Extension.PROOFS,
 )
 _MAY_CHANGE_AVAILABILITY = (CallbacksDelivered, OutboxRecovered, OutboxUnwritable, TriggerRefused)
 _GOODBYE = 2.0

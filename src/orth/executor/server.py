@@ -146,9 +146,11 @@ class Endpoints:
             failed = _failure(500, "This executor failed to answer; its process log says why.")
             return _as_read_by(method, headers, failed)
 
-    def refusal(self, method: str, path: str, headers: Mapping[str, str]) -> Answer | None:
-        """The answer to a request that need not be read further; ``None`` when it should be."""
-        refused = self._refusal(method, path, headers)
+    def refusal(self, method: str, path: str, headers: Mapping[str, str], *, for_good: bool = True) -> Answer | None:
+        """The answer to a request that need not be read further; ``None`` when it should be. If it may still be taken,
+        it is not refused ``for_good``.
+        """
+        refused = self._refusal(method, path, headers, for_good)
         return None if refused is None else _as_read_by(method, headers, replace(refused, unread=True))
 
     def replayed(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Answer | None:
@@ -158,8 +160,15 @@ class Endpoints:
         try:
             self.callers.admit(headers, body)
         except OrthError as error:
-            return _as_read_by(method, headers, self._refused(error))
+            return _as_read_by(method, headers, self._refused(error, headers))
         return None
+
+    def proved(self, method: str, path: str, headers: Mapping[str, str], answer: Answer, *, admitted: bool) -> Answer:
+        """An answer with its proof, where coordinators look for one."""
+        if path not in self._triggers or answer.told:
+            return answer
+        told = self.callers.proof(method, path, headers, answer.status, answer.body, admitted=admitted)
+        return replace(answer, told=told)
 
     def log_awaited(self, path: str, body: bytes) -> LogRequest | None:
         """The request, if it is one that would rather wait for new lines than be told that there are none."""
@@ -180,7 +189,7 @@ class Endpoints:
                 async with aclosing(cast(AsyncGenerator[LogPage, None], pages)):
                     await anext(pages)
 
-    def _refusal(self, method: str, path: str, headers: Mapping[str, str]) -> Answer | None:
+    def _refusal(self, method: str, path: str, headers: Mapping[str, str], for_good: bool) -> Answer | None:
         if path == OPEN_PATH:
             return None if method in ("GET", "HEAD") else _failure(405, f"{path} takes GET.", allow="GET")
         takes = "GET" if path == METRICS_PATH and self._metrics is not None else "POST"
@@ -191,12 +200,12 @@ class Endpoints:
         try:
             self.callers.check(method, path, headers)
         except OrthError as error:
-            return self._refused(error)
+            return self._refused(error, headers, for_good=for_good)
         told = None if path == "/beat" else not_json(headers)  # a beat has no content
         return None if told is None else _failure(415, told)
 
-    def _refused(self, error: OrthError) -> Answer:
-        told = self.callers.correction(error)
+    def _refused(self, error: OrthError, headers: Mapping[str, str], *, for_good: bool = True) -> Answer:
+        told = self.callers.correction(error, headers, for_good=for_good)
         return replace(_failure(error.status, error.message), told=told, turned_away=reason_of(error))
 
     def _run(self, body: bytes, wait: bool) -> Reply | None:
@@ -239,7 +248,7 @@ class Endpoints:
         try:
             self.callers.check("GET", OPEN_PATH, headers)
         except OrthError as error:
-            shown, told = {"status": shown["status"]}, dict(self.callers.correction(error))
+            shown, told = {"status": shown["status"]}, dict(self.callers.correction(error, headers))
         return Answer(status, json.dumps(shown).encode(), told=told)
 
 
@@ -298,30 +307,37 @@ class HttpDoor:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         if headers.get("upgrade", "").lower() == "websocket":
             return _failure(400, "This executor speaks plain HTTP, no WebSocket.", unread=True)
-        refused = self._endpoints.refusal(method, path, headers)
+        refused = self._endpoints.refusal(method, path, headers, for_good=False)
         if refused is not None and refused.turned_away == EARLY and self._inside <= EARLY_AT_ONCE:
             await self._endpoints.callers.known(EARLY_PATIENCE)
+        if refused is not None:
             refused = self._endpoints.refusal(method, path, headers)
         if refused is not None:
-            return refused
+            return self._endpoints.proved(method, path, headers, refused, admitted=False)
+        answer, admitted = await self._read_and_answer(scope, receive, headers)
+        return self._endpoints.proved(method, path, headers, answer, admitted=admitted)
+
+    async def _read_and_answer(self, scope: Scope, receive: Receive, headers: Mapping[str, str]) -> tuple[Answer, bool]:
+        """The answer to a request that is not refused at once, and whether the request was admitted."""
+        method, path = scope["method"], scope["path"]
         if path != OPEN_PATH:
             known_caller(scope)
         if self._inside > REQUESTS_AT_ONCE:
-            return _failure(503, f"This executor answers {REQUESTS_AT_ONCE} requests already.", unread=True)
+            return _failure(503, f"This executor answers {REQUESTS_AT_ONCE} requests already.", unread=True), False
         try:
             async with asyncio.timeout(self._body_deadline):
                 body = await _read_body(headers, receive)
         except TimeoutError:
-            return _failure(408, f"The request did not arrive within {self._body_deadline:g} s.", unread=True)
+            return _failure(408, f"The request did not arrive within {self._body_deadline:g} s.", unread=True), False
         except TooLarge as error:
-            return _failure(error.status, str(error), unread=True)
+            return _failure(error.status, str(error), unread=True), False
         replayed = self._endpoints.replayed(method, path, headers, body)
         if replayed is not None:
-            return replayed
+            return replayed, False
         if path != OPEN_PATH:
             self._turned_away.proved(_peer(scope))
         await self._wait_for_log(path, body, receive)
-        return await self._handled(method, path, headers, body)
+        return await self._handled(method, path, headers, body), True
 
     async def _handled(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Answer:
         """The answer, by whoever has the time: the loop itself, or a thread."""

@@ -73,6 +73,10 @@ SAYINGS: Mapping[str, tuple[str, str]] = {
         "{address}: {said}.",
         "",
     ),
+    "answer_not_proved": (
+        "{address}: nothing proves that this answer is the executor's own: {said}",
+        "",
+    ),
     "gateway_answered": (
         "{address}: a gateway answered HTTP {status}.",
         "",

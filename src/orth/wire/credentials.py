@@ -4,14 +4,27 @@ Which key is signed with depends on the process that is asked: one that has told
 at an address may be known late. A process that was restarted there tells its incarnation with its refusal, and then its
 own key is looked for; if it has not registered yet, the token has to do, which it accepts until a coordinator has its
 work key. The same helps where an address that was written by hand leads to a process that registered under another one.
+
+Whoever can change answers on the wire can refuse a request, keep it, and use it while it is good. So after each refusal
+it is said whether the request is *settled*: whether no process will ever accept it. It is if it was addressed to no
+process, if the process to which it was addressed proves the refusal, or if that process is gone: its successor proves
+the key of the same executor, or has registered its address.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from orth.errors import Unauthenticated
-from orth.wire.signatures import RECEIVER_HEADER, Key, Signer, key_of, receiver_name
+from orth.wire.signatures import (
+    RECEIVER_HEADER,
+    Key,
+    Signer,
+    is_refusal_proved,
+    key_of,
+    receiver_name,
+    signature_from,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +37,8 @@ class Credential:
     """The incarnation that is thought to be there."""
     work_key: Key | None = None
     """What that process is asked with, if it has told a work key."""
+    proves: bool = False
+    """Whether that process proves its answers to triggers."""
     hidden: str = ""
     """The code of the reason why a process that reads no signatures is not shown the token, if it may be one."""
 
@@ -42,6 +57,19 @@ class Credentials(Protocol):
     async def another(self, address: str, app_name: str, receiver: str, refused: Key) -> Credential | None:
         """What to show to a process that does not accept a key, if there is something by now."""
         ...
+
+    async def successor(self, address: str, app_name: str, receiver: str) -> Credential | None:
+        """What to show to the process ``receiver`` if it has registered ``address`` instead of the one that had it."""
+        ...
+
+
+class Refusal(NamedTuple):
+    """What follows from a refusal."""
+
+    better: Credential | None
+    """What to show instead; None when nothing else is known."""
+    settled: bool
+    """Whether the refused request will surely never be accepted."""
 
 
 class Proofs:
@@ -65,15 +93,36 @@ class Proofs:
 
     async def better(
         self, shown: Credential, address: str, app_name: str, sent: Mapping[str, str], told: Mapping[str, str]
-    ) -> Credential | None:
-        """What to show instead of what was refused; None when nothing else is known."""
-        receiver = told.get(RECEIVER_HEADER)
-        if receiver is None:  # one that announced signatures is not asked plainly: that would show it the token
-            return None
-        if self._signer.learns(address, sent, True, told):
-            # Whoever tells its incarnation reads signatures.
-            return replace(await self._credentials.credential(address, app_name, receiver), signed=True)
-        return await self._credentials.another(address, app_name, receiver, shown.key)
+    ) -> Refusal:
+        """What to make of a refusal that tells which process refuses."""
+        receiver, signed = told[RECEIVER_HEADER], signature_from(sent)
+        if signed is None:  # whoever tells its incarnation reads signatures
+            return Refusal(await self._met(address, app_name, receiver), True)
+        by = next((key for key in (shown.key, key_of(shown.token)) if is_refusal_proved(sent, told, key)), None)
+        learned = by is not None and self._signer.learns(address, sent, True, told, by)
+        if not signed.receiver and by is None:  # it may not know the key, and the registry may know it
+            found = await self._met(address, app_name, receiver)
+            return Refusal(found if found.receiver else None, True)
+        # A process that proves the key of its executor, beside which there are work keys, is the successor of another.
+        settled = not signed.receiver or (by is not None and (signed.receiver == receiver or by != shown.key))
+        if not settled:
+            successor = None
+            if signed.receiver != receiver:
+                successor = await self._credentials.successor(address, app_name, receiver)
+            if successor is not None:
+                self._signer.expect(address, successor.receiver)
+            return Refusal(successor, successor is not None)
+        if learned:
+            found = await self._credentials.credential(address, app_name, receiver)
+            return Refusal(replace(found, signed=True), True)
+        return Refusal(await self._credentials.another(address, app_name, receiver, shown.key), True)
+
+    async def _met(self, address: str, app_name: str, receiver: str) -> Credential:
+        """What to show to a process that names itself, addressed to that process if it is registered."""
+        found = await self._credentials.credential(address, app_name, receiver)
+        if found.receiver and receiver_name(found.receiver) == receiver:
+            self._signer.expect(address, found.receiver)
+        return replace(found, signed=True)
 
 
 def not_let_in(status: int, ok: bool, told: Mapping[str, str]) -> bool:

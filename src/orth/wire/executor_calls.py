@@ -42,7 +42,7 @@ from orth.wire.long_logs import LongLog
 from orth.wire.messages import Extension, LogPage, LogRequest, Reply, RunAnswer, RunRequest
 from orth.wire.network_reasons import network_reason, place_of
 from orth.wire.outbound import Outbound
-from orth.wire.signatures import RECEIVER_HEADER, TRIES, Signer
+from orth.wire.signatures import RECEIVER_HEADER, TRIES, Signer, is_answer_proved
 
 LOG_REPLY_LIMIT = 16 * 1024 * 1024
 """Bytes of a page of log that is read as a whole."""
@@ -51,6 +51,7 @@ STATE_REPLY_LIMIT = 8 * 1024
 BATCH_REPLY_LIMIT = 1024 * 1024
 """Bytes of the answer to many triggers."""
 
+_TRIGGERS = frozenset({"/run", "/trigger", "/runs"})
 _TOKEN_WANTED = frozenset({401, 403})
 _KEEP_ALIVE = 3.0
 """Seconds a connection waits for its next use. Less than any server's own limit: a server that closes the connection
@@ -243,26 +244,32 @@ class ExecutorCalls(GuardedCalls):
     async def _exchange(
         self, address: str, path: str, body: bytes, shown: "_Shown", limit: int = SMALL_BODY_LIMIT, held: float = 0.0
     ) -> tuple[int, bytes]:
-        """Ask, and ask again when the refusal tells what could not be known before."""
+        """Ask, and ask again when the refusal tells what could not be known before. A trigger whose refusal nothing
+        proves may still arrive: its answer is unknown.
+        """
         address = checked_address(address)
         proofs, proof = self._proofs, await self._credential(address, shown)
+        may_arrive = False
         for _again in range(TRIES):
             headers = self._headers(proof, address, path, body, shown)
             session = self._session if shown.ours or (proof.signed and not proof.hidden) else self._once
             status, answer, told = await self._send(session, address + path, body, headers, limit, held)
             if proofs is None:
                 return status, answer
-            if RECEIVER_HEADER not in told:
-                if proof.hidden:
-                    _check_token_unwanted(address, shown.app_name, proof.hidden, read_reply(status, answer), status)
-                return status, answer
             reply = read_reply(status, answer)
+            if RECEIVER_HEADER not in told and proof.hidden:
+                _check_token_unwanted(address, shown.app_name, proof.hidden, reply, status)
             if not not_let_in(status, reply.ok, told):
+                if path in _TRIGGERS and proof.signed and proof.proves:
+                    _check_proof(address, reply, is_answer_proved(headers, status, answer, told, proof.key))
                 return status, answer
-            better = await proofs.better(proof, address, shown.app_name, headers, told)
-            if better is None:
+            refusal = await proofs.better(proof, address, shown.app_name, headers, told)
+            may_arrive |= not refusal.settled
+            if refusal.better is None or (may_arrive and path in _TRIGGERS):
                 break
-            proof = better
+            proof = refusal.better
+        if may_arrive and path in _TRIGGERS:
+            raise AnswerUnknown.of("answer_not_proved", address=address, said=reply.msg or f"HTTP {status}")
         raise NotLetIn(address, reply.msg)
 
     async def _credential(self, address: str, shown: "_Shown") -> Credential:
@@ -295,6 +302,11 @@ def _check_token_unwanted(address: str, app_name: str, hidden: str, reply: Reply
     said = reply.msg or ""
     if not reply.ok and ("token" in said.lower() or {reply.code, status} & _TOKEN_WANTED):
         raise TokenNotShown.of(hidden, address=address, group=app_name, said=said or f"HTTP {status}")
+
+
+def _check_proof(address: str, reply: Reply, is_proved: bool) -> None:
+    if not is_proved:
+        raise AnswerUnknown.of("answer_not_proved", address=address, said=reply.msg or str(reply.code))
 
 
 async def _post(

@@ -64,7 +64,7 @@ class KeyCalls(GuardedCalls):
             found = judged(status, body, told, incarnation)
             if found is not Holding.NO or told.get(RECEIVER_HEADER) != receiver:
                 return found
-            if not self._signer.learns(address, sent, True, told):
+            if not self._signer.learns(address, sent, True, told, key):
                 return found
         return Holding.NO
 

@@ -83,6 +83,7 @@ class Extension(StrEnum):
     WORK_KEY = "work-key"  # asks for work are signed with the work key that it tells, too
     REPORT_KEY = "report-key"  # /run takes reportKey, which comes back with every word about the execution
     LOG_LEVEL = "log-level"  # /run takes logLevel
+    PROOFS = "proofs"  # answers to signed triggers are proved
 
 
 NEVER_HAD = "which never had it"

@@ -12,18 +12,25 @@ is wrong, is told with the refusal (``ORTH-RECEIVER``, ``ORTH-TIME``) and asks o
 signatures tells neither. It is shown the token itself only if that is allowed, and never if it has once told
 ``ORTH-RECEIVER``: whoever can change an answer on the wire could otherwise ask for the token by leaving the header out.
 
+Answers are proved, too, in one header, ``ORTH-PROOF: <key>:<mac>``. The proof of a refusal covers the signature of the
+request, the receiver and the time, and says that this process will never accept that request: it remembers the nonce.
+The proof of any other answer covers the signature of the request, the status and the body. A correction without a
+proof is not believed: who can change an answer on the wire could otherwise have a request signed for another process
+or for a later time, keep it and use it then.
+
 ``Signer`` writes for all peers of a process, ``Verifier`` judges what arrives at it. Neither does I/O.
 """
 
 import hmac
 import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from hashlib import sha256
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, Self
 from urllib.parse import quote
 
 from orth.clock import Clock
@@ -32,6 +39,7 @@ from orth.errors import TooBusy, Unauthenticated
 SIGNATURE_HEADER = "ORTH-SIGNATURE"
 RECEIVER_HEADER = "ORTH-RECEIVER"
 TIME_HEADER = "ORTH-TIME"
+PROOF_HEADER = "ORTH-PROOF"
 WINDOW = 60_000
 """Milliseconds by which the time of a request may differ from the receiver's."""
 NONCES_LIMIT = 500_000
@@ -45,6 +53,8 @@ _FORM = re.compile(
     r"(?P<sender>[\w.%~-]{0,200});(?P<receiver>[\w.%~-]{0,200});(?P<digest>[0-9a-f]{64});(?P<mac>[0-9a-f]{64})",
     re.ASCII,
 )
+_PROOF = re.compile(r"(?P<key>[0-9a-f]{16}):(?P<mac>[0-9a-f]{64})", re.ASCII)
+_REFUSAL, _ANSWER = "refusal", "answer"
 _PEERS_LIMIT = 20_000
 _CLOCK_SLACK = 1_000  # milliseconds a clock may be off before it is minded
 
@@ -103,8 +113,17 @@ class BadSignature(Unauthenticated):
         super().__init__(known or _NOT_ACCEPTED, hint=None if known else _NEXT_STEP)
         self.why = why
         self.key_id = key_id
+        self.signed: Signed | None = None
+        """The signature, if it was not only malformed."""
+        self.key: Key | None = None
+        """The key that has made it, where that is certain."""
         self.headers: dict[str, str] = {}
         """What goes with the answer (``Verifier.correction``)."""
+
+    def about(self, signed: "Signed", key: Key | None = None) -> Self:
+        """The same, of this signature, which was made with ``key``."""
+        self.signed, self.key = signed, key
+        return self
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +137,16 @@ class Signed:
     receiver: str
     digest: str
     mac: str
+
+    @property
+    def told(self) -> str:
+        """What is signed, beside the method and the path."""
+        return f"{_VERSION};{self.key_id};{self.time};{self.nonce};{self.sender};{self.receiver};{self.digest}"
+
+    @property
+    def text(self) -> str:
+        """The whole header."""
+        return f"{self.told};{self.mac}"
 
 
 def read_signature(text: str) -> Signed:
@@ -136,6 +165,46 @@ def signature_from(headers: Mapping[str, str]) -> Signed | None:
 
 def _mac(secret: bytes, method: str, path: str, told: str) -> str:
     return hmac.digest(secret, f"{method}\n{path}\n{told}".encode(), "sha256").hex()
+
+
+def _proof(key: Key, kind: str, signed: str, *said: str) -> dict[str, str]:
+    """The header that proves an answer to what was ``signed``. No method is named like a ``kind``, and no path begins
+    like a signature, so that no proof is good for a request.
+    """
+    text = "\n".join((kind, signed, *said))
+    return {PROOF_HEADER: f"{key.id}:{hmac.digest(key.secret, text.encode(), 'sha256').hex()}"}
+
+
+def _is_proved(
+    sent: Mapping[str, str], told: Mapping[str, str], kind: str, said: Sequence[str], keys: Sequence[str | Key]
+) -> bool:
+    signed, found = sent.get(SIGNATURE_HEADER), _PROOF.fullmatch(told.get(PROOF_HEADER, ""))
+    if signed is None or found is None:
+        return False
+    for key in map(_key, keys):
+        if key.id == found["key"]:
+            return hmac.compare_digest(_proof(key, kind, signed, *said)[PROOF_HEADER], found[0])
+    return False
+
+
+def _key(proof: str | Key) -> Key:
+    return proof if isinstance(proof, Key) else key_of(proof)
+
+
+def is_refusal_proved(sent: Mapping[str, str], told: Mapping[str, str], *keys: str | Key) -> bool:
+    """Whether the headers ``told`` prove, with one of these keys, that the process which they name refused the signed
+    request with the headers ``sent``, will never accept it, and that its time was the one that they tell.
+    """
+    return _is_proved(sent, told, _REFUSAL, (told.get(RECEIVER_HEADER, ""), told.get(TIME_HEADER, "")), keys)
+
+
+def is_answer_proved(
+    sent: Mapping[str, str], status: int, body: bytes, told: Mapping[str, str], *keys: str | Key
+) -> bool:
+    """Whether the headers ``told`` prove, with one of these keys, that the process to which the signed request with the
+    headers ``sent`` was addressed has answered it with this status and body.
+    """
+    return PROOF_HEADER in told and _is_proved(sent, told, _ANSWER, (str(status), sha256(body).hexdigest()), keys)
 
 
 # --- those who ask ----------------------------------------------------------------------------------------------------
@@ -196,7 +265,7 @@ class Signer:
         """The header that proves a token, or a key made from one, to whoever is at ``address``, or to no other process
         there than ``receiver``; ``path`` comes after that address.
         """
-        key = proof if isinstance(proof, Key) else key_of(proof)
+        key = _key(proof)
         peer = self._peer(address)
         named = peer.receiver if receiver is None else receiver
         time = self._clock.now() + peer.ahead
@@ -224,11 +293,14 @@ class Signer:
         if peer is not None and peer.plain:
             self._peers.pop(address, None)
 
-    def learns(self, address: str, sent: Mapping[str, str], refused: bool, headers: Mapping[str, str]) -> bool:
+    def learns(
+        self, address: str, sent: Mapping[str, str], refused: bool, headers: Mapping[str, str], *keys: str | Key
+    ) -> bool:
         """Read the answer to what was ``sent``; whether it tells something that makes another try worth while.
 
         ``refused`` says that the answer may mean that we were not let in. Of our own, whoever is asked tells its
-        incarnation with that; those who do not know what a signature is tell nothing.
+        incarnation with that; those who do not know what a signature is tell nothing. What it tells is believed if it
+        is proved with one of these keys. Who was shown the token and tells its incarnation is signed to from then on.
         """
         if not refused:
             return False
@@ -239,13 +311,15 @@ class Signer:
             if shown:
                 self._remember(address, _Peer(plain=True))
             return signed is not None and shown
-        if not time.isdecimal() or len(time) > 15:
+        if signed is None:
+            return True
+        if not time.isdecimal() or len(time) > 15 or not is_refusal_proved(sent, headers, *keys):
             return False
         there = int(time)
-        stale = signed is not None and abs(there - signed.time) > WINDOW - _CLOCK_SLACK
+        stale = abs(there - signed.time) > WINDOW - _CLOCK_SLACK
         ahead = there - self._clock.now() if stale else self._peer(address).ahead
         self._remember(address, _Peer(receiver[:200], ahead, expected=self._peer(address).expected))
-        return signed is None or stale or signed.receiver != receiver
+        return stale or signed.receiver != receiver
 
     def _peer(self, address: str) -> _Peer:
         return self._peers.get(address) or _Peer()
@@ -267,13 +341,31 @@ class Nonces:
         self._new: set[str] = set()
         self._old: set[str] = set()
         self._since = float("-inf")
+        self._later: dict[str, int] = {}
+        """Requests from the future that were refused, and until when they would be good."""
+
+    def refuse(self, nonce: str, good_until: int, time: int, now: float) -> bool:
+        """Remember one that was refused, so that it is never taken; False if it was known, or cannot be remembered.
+        ``good_until`` and ``time`` are in epoch milliseconds.
+        """
+        with suppress(TooBusy):
+            if nonce in self._later or not self.add(nonce, now):
+                return False
+            if good_until <= time + 2 * WINDOW:
+                return True
+            if len(self._later) >= self._limit:
+                self._later = {one: until for one, until in self._later.items() if until > time}
+            if len(self._later) < self._limit:
+                self._later[nonce] = good_until
+                return True
+        return False
 
     def add(self, nonce: str, now: float) -> bool:
         """Remember one, at ``now`` seconds; False when it is known already, ``TooBusy`` when there is no room."""
         if now - self._since >= 2 * WINDOW / 1000:
             self._old = self._new if now - self._since < 4 * WINDOW / 1000 else set()
             self._new, self._since = set(), now
-        if nonce in self._new or nonce in self._old:
+        if nonce in self._new or nonce in self._old or nonce in self._later:
             return False
         if len(self._new) >= self._limit:
             raise TooBusy("More signed requests came than can be told apart.", hint="Ask again in a minute.")
@@ -291,24 +383,39 @@ class Verifier:
 
     def check(self, signed: Signed, key: Key | None, method: str, path: str) -> None:
         """``BadSignature`` unless whoever has ``key`` has signed this, for us and now. The body is another matter."""
-        told = (
-            f"{_VERSION};{signed.key_id};{signed.time};{signed.nonce};{signed.sender};{signed.receiver};{signed.digest}"
-        )
-        mac = _mac(key.secret if key else b"", method, path, told)
+        mac = _mac(key.secret if key else b"", method, path, signed.told)
         if not hmac.compare_digest(mac, signed.mac) or key is None:
-            raise BadSignature(Refused.WRONG) if key is not None else BadSignature(Refused.UNKNOWN_KEY, signed.key_id)
+            bad = BadSignature(Refused.WRONG) if key is not None else BadSignature(Refused.UNKNOWN_KEY, signed.key_id)
+            raise bad.about(signed)
         if signed.receiver != self.receiver:
-            raise BadSignature(Refused.OTHER_RECEIVER if signed.receiver else Refused.UNADDRESSED, signed.key_id)
+            why = Refused.OTHER_RECEIVER if signed.receiver else Refused.UNADDRESSED
+            raise BadSignature(why, signed.key_id).about(signed, key)
         if abs(signed.time - self._clock.now()) > WINDOW:
-            raise BadSignature(Refused.STALE, signed.key_id)
+            raise BadSignature(Refused.STALE, signed.key_id).about(signed, key)
 
-    def admit(self, signed: Signed, body: bytes) -> None:
-        """Take a request that was checked, once."""
+    def admit(self, signed: Signed, body: bytes, key: Key | None = None) -> None:
+        """Take a request that was checked, once. ``key`` has signed it."""
         if not hmac.compare_digest(sha256(body).hexdigest(), signed.digest):
-            raise BadSignature(Refused.OTHER_BODY)
+            raise BadSignature(Refused.OTHER_BODY).about(signed, key)
         if not self._nonces.add(signed.nonce, self._clock.monotonic()):
-            raise BadSignature(Refused.REPLAYED)
+            raise BadSignature(Refused.REPLAYED).about(signed)
 
-    def correction(self) -> dict[str, str]:
-        """The headers that tell a caller what it could not know."""
-        return {RECEIVER_HEADER: self.receiver, TIME_HEADER: str(self._clock.now())}
+    def correction(self, signed: Signed | None = None, key: Key | None = None) -> dict[str, str]:
+        """The headers that tell a caller what it could not know. With ``key``, which has ``signed`` the request, or
+        with our own where we do not know that one, they prove that we refuse it: from then on we never accept it.
+        """
+        told = {RECEIVER_HEADER: self.receiver, TIME_HEADER: str(self._clock.now())}
+        if signed is None or key is None or not self.refuses(signed, key):
+            return told
+        return told | _proof(key, _REFUSAL, signed.text, told[RECEIVER_HEADER], told[TIME_HEADER])
+
+    def proof(self, signed: Signed, key: Key, status: int, body: bytes) -> dict[str, str]:
+        """The header that proves the answer to a request that was taken."""
+        return _proof(key, _ANSWER, signed.text, str(status), sha256(body).hexdigest())
+
+    def refuses(self, signed: Signed, key: Key) -> bool:
+        """Whether a request will surely not be accepted from now on. One for another process never is."""
+        if signed.key_id != key.id or signed.receiver != self.receiver:
+            return True
+        now = self._clock.now()
+        return self._nonces.refuse(signed.nonce, signed.time + WINDOW, now, self._clock.monotonic())

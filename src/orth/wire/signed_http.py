@@ -110,7 +110,7 @@ class SignedHttp:
             signer.met(address, answer.headers)
             # Ours say with the status that we are not let in; only of others the answer has to be read for it.
             refused = _not_let_in(answer) if RECEIVER_HEADER in answer.headers else asked.refuses(answer)
-            if not signer.learns(address, proof, refused, answer.headers):
+            if not signer.learns(address, proof, refused, answer.headers, key):
                 break
         return answer
 

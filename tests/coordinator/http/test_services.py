@@ -44,7 +44,7 @@ class Service(Caller):
         for _again in range(2):  # the first request does not know yet which process it meets
             proof = self._signer.header(self._key, self.url, method, unquote(path), data)
             answer = super().call(method, path, body, headers={**(headers or {}), **proof})
-            if not self._signer.learns(self.url, proof, answer.status == 401, answer.headers):
+            if not self._signer.learns(self.url, proof, answer.status == 401, answer.headers, self._key):
                 break
         return answer
 
@@ -242,7 +242,7 @@ def test_what_coordinators_prove_opens_nothing_else(site: Site) -> None:
         for _again in range(2):
             proof = signer.header(key, site.url, method, path, b"")
             answer = Caller(site.url, proof).call(method, path)
-            signer.learns(site.url, proof, True, answer.headers)
+            signer.learns(site.url, proof, True, answer.headers, key)
         assert answer.status == 401, path
 
 

@@ -404,7 +404,7 @@ def test_where_all_must_sign_only_those_register_who_read_signatures(prepared: P
             for body in (json.dumps(beat("demo") if not extensions else said).encode(),) * 2:
                 headers = signer.header(ACCESS_TOKEN, site.url, "POST", "/api/registry", body)
                 answer = site.stranger().call("POST", "/api/registry", raw=body, headers=headers)
-                signer.learns(site.url, headers, answer.status == 401, answer.headers)
+                signer.learns(site.url, headers, answer.status == 401, answer.headers, ACCESS_TOKEN)
             return answer
 
         register().envelope(403)
