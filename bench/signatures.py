@@ -167,7 +167,7 @@ def main() -> int:
     bar = QUICK_BAR if quick else BAR
     with (
         tempfile.TemporaryDirectory() as folder,
-        executor_process() as process,
+        executor_process(ORTH_EXECUTOR__SHOW_TOKEN="true") as process,
         coordinator_in(Path(folder)) as coordinator,
     ):
         figures = asyncio.run(measure(process, coordinator, 4 if quick else 40))

@@ -3,6 +3,7 @@
 Coordinators and executors are real processes.
 """
 
+import json
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -43,8 +44,10 @@ def site(tmp_path: Path) -> Iterator[Site]:
         yield site
 
 
-def made_job(api: Api, **more: Any) -> int:
-    group = api.call("POST", "/api/v1/groups", {"app_name": "reports"})["id"]
+def made_job(api: Api, *addresses: str, **more: Any) -> int:
+    """A job of a group that lists these addresses, if there are any."""
+    listed = {"address_type": 1, "address_list": addresses} if addresses else {}
+    group = api.call("POST", "/api/v1/groups", {"app_name": "reports", **listed})["id"]
     body = {"job_group": group, "job_desc": "note", "executor_handler": "note", "overlap": "executor", **more}
     body |= {"executor_block_strategy": "CONCURRENT"}
     return int(api.call("POST", "/api/v1/jobs?allow_unknown_handler=true", body)["id"])
@@ -81,12 +84,13 @@ def test_a_trigger_that_an_attacker_refused_and_kept_runs_once(site: Site, ahead
     with Interceptor(f"http://127.0.0.1:{port}", attack=refuse).open() as between:
         attacked = {**FAST, "ORTH_EXECUTOR__ADDRESS": between.url}
         site.executor(site.folder / "jobs.py", port=port, **attacked)
-        site.executor(site.folder / "jobs.py", "executor-2", **FAST)
+        other = free_port()
+        site.executor(site.folder / "jobs.py", "executor-2", port=other, **FAST)
         eventually(lambda: registered(api) == 2, what="both are registered")
-        job = made_job(api, executor_route_strategy="ROUND")
+        job = made_job(api, between.url, f"http://127.0.0.1:{other}", executor_route_strategy="FAILOVER")
         started = triggered(api, job)
         eventually(lambda: kept, what="a trigger was kept")
-        eventually(lambda: sum(ran(site).values()) >= 2, what="the others ran")
+        time.sleep(3)  # long enough to send it elsewhere
         now = time.time() * 1000
         assert max(read_signature(headers[SIGNATURE_HEADER]).time for _path, headers, _body in kept) < now + WINDOW
         between.attacks = False
@@ -96,3 +100,52 @@ def test_a_trigger_that_an_attacker_refused_and_kept_runs_once(site: Site, ahead
         paths = [f"/api/v1/executions/{one}" for one in started]
         eventually(lambda: all(api.call("GET", one)["status"] == "success" for one in paths), what="all ended")
         assert ran(site) == Counter(map(str, started))
+
+
+def test_an_answer_that_an_attacker_kept_gives_no_work_to_another_executor(tmp_path: Path) -> None:
+    """It also says, in the place of the coordinator, that the offer of the execution stands."""
+    (tmp_path / "jobs.py").write_text(JOBS)
+    with Site(tmp_path, ORTH_CHANNELS__URL="database://", ORTH_EXECUTOR__QUEUE_HEARTBEAT="500ms") as site:
+        site.coordinator()
+        api, kept, shown = site.api(), list[bytes](), list[str]()
+
+        def forge(path: str, _headers: dict[str, str], body: bytes) -> Forged | None:
+            if not shown:
+                return None
+            if path.endswith("/take"):
+                shown.append(path)
+                return Forged(200, {RECEIVER_HEADER: "x"}, kept[0])
+            asked = [one["executionId"] for one in json.loads(body)["offers"]] if path.endswith("/openOffers") else []
+            if asked:
+                told = {"open": asked, "newest": 1_000_000}
+                answer = {"code": 200, "msg": None, "content": told, "data": told}
+                return Forged(200, {RECEIVER_HEADER: "x"}, json.dumps(answer).encode())
+            return None
+
+        def keep(path: str, body: bytes) -> bytes:
+            if path.endswith("/take") and b"logId" in body:
+                kept.append(body)
+            return body
+
+        with Interceptor(site.url, change_answer=keep, attack=forge).open() as between:
+            own = {"ORTH_EXECUTOR__TRANSPORT": "queue", "ORTH_EXECUTOR__QUEUE": "a"}
+            own |= {"ORTH_EXECUTOR__COORDINATORS": between.url}
+            first = site.executor(site.folder / "jobs.py", **own)
+            job = made_job(api, executor_queue="a")
+            (started, *_more) = triggered(api, job)
+            path = f"/api/v1/executions/{started}"
+            eventually(lambda: api.call("GET", path)["status"] == "success", what="it ran")
+            eventually(lambda: len(ran(site)) == 4, what="all ran")
+            first.end()
+            shown.append("begins")
+            second = site.executor(site.folder / "jobs.py", "executor-2", **own)
+            eventually(lambda: len(shown) > 1, what="what was kept is shown to another executor")
+            told = "nothing proves"
+            eventually(
+                lambda: told in second.text() or max(ran(site).values()) > 1, what="it says that it takes nothing"
+            )
+            assert set(ran(site).values()) == {1}
+            shown.clear()
+            triggered(api, job)
+            eventually(lambda: len(ran(site)) == 8, what="it works on")
+            assert set(ran(site).values()) == {1}

@@ -12,10 +12,11 @@ from orth.clock import SystemClock
 from orth.errors import Unavailable
 from orth.testing import ManualClock
 from orth.wire.bounded_http import Answer, BoundedHttp
-from orth.wire.coordinator_calls import CoordinatorCalls
+from orth.wire.coordinator_calls import CoordinatorCalls, Unanswered
 from orth.wire.coordinator_keys import coordinator_key
 from orth.wire.messages import RegistryRequest
 from orth.wire.signatures import (
+    PROOF_HEADER,
     RECEIVER_HEADER,
     SIGNATURE_HEADER,
     BadSignature,
@@ -41,6 +42,7 @@ class Peer:
         self.refusal = refusal
         self.asked: list[str] = []
         self.busy = False
+        self.proves = True
         peer = self
 
         class Door(BaseHTTPRequestHandler):
@@ -48,10 +50,12 @@ class Peer:
 
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
-                status, told = peer.judged(self.path, dict(self.headers.items()), body)
+                headers = dict(self.headers.items())
+                status, told = peer.judged(self.path, headers, body)
                 good = status == 200 and "refused" not in told
                 answer = json.dumps({"code": 200 if good else 500, "msg": None}).encode()
                 told.pop("refused", None)
+                told |= peer.proof(headers, status, answer) if PROOF_HEADER not in told else {}
                 self.send_response_only(status)
                 for name, value in {**told, "Content-Length": str(len(answer))}.items():
                     self.send_header(name, value)
@@ -63,6 +67,13 @@ class Peer:
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Door)
         self.url = f"http://127.0.0.1:{self.server.server_port}"
+
+    def proof(self, headers: dict[str, str], status: int, answer: bytes) -> dict[str, str]:
+        signed = signature_from(headers)
+        if signed is None or self.verifier is None or status == 401 or not self.proves:
+            return {}
+        key = key_of(TOKEN) if signed.key_id == key_of(TOKEN).id else self.knows
+        return {} if key is None else self.verifier.proof(signed, key, status, answer)
 
     def judged(self, path: str, headers: dict[str, str], body: bytes) -> tuple[int, dict[str, str]]:
         if self.busy:
@@ -155,6 +166,20 @@ def test_one_that_is_busy_is_not_shown_the_token_for_that() -> None:
         peer.busy = False
         link.register(BEAT)
         assert set(peer.asked) == {"signed"}
+
+
+@pytest.mark.parametrize("shows", [False, True])
+def test_an_answer_that_is_not_proved_is_none(shows: bool) -> None:
+    """A88: it may be of an earlier question, or somebody else's. Who once read signatures has to prove its answers."""
+    with served(Peer(signatures=True)) as peer:
+        link = calls(peer, Signer("executor", SystemClock(), shows_token=shows))
+        link.register(BEAT)
+        peer.proves = False
+        for _ in range(2):
+            with pytest.raises(Unanswered, match="nothing proves that this answer is a coordinator's"):
+                link.register(BEAT)
+        peer.proves = True
+        link.register(BEAT)
 
 
 def test_without_a_signer_the_token_is_shown() -> None:

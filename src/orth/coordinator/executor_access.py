@@ -80,6 +80,11 @@ class ExecutorAccess:
             raise NotAdmitted(key.executor_id or 0)
         return key
 
+    def proof(self, key: ExecutorKey, headers: Mapping[str, str], status: int, body: bytes) -> dict[str, str]:
+        """The header that proves the answer to a request that was admitted with ``key``; none if it was not signed."""
+        signed = signature_from(headers)
+        return {} if signed is None else self.verifier.proof(signed, key.key, status, body)
+
     async def glance(self, method: str, path: str, headers: Mapping[str, str]) -> ExecutorKey:
         """Whose token a request seems to prove; ``Unauthenticated`` for one that ``admit`` would refuse whatever its
         body is: before that is read.

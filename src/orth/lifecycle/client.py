@@ -193,10 +193,11 @@ class RegistryApi:
         headers = self._headers if body is None else {**self._headers, "Content-Type": "application/json"}
         began = self._clock.monotonic()
         try:
-            status, answer, _ = self._http.ask(method, address, path, headers=headers, timeout=timeout, body=body)
+            found = self._http.ask(method, address, path, headers=headers, timeout=timeout, body=body)
         except HTTPError as error:
             overdue = self._clock.monotonic() - began >= timeout
             raise _no_answer(url, error, timeout, overdue=overdue) from None
+        status, answer = found.status, found.body
         if status >= HTTPStatus.MULTIPLE_CHOICES:
             problem = _problem(answer)
             reason = f"{url} answered {status}{problem}"

@@ -40,6 +40,8 @@ class Answer(NamedTuple):
     status: int
     body: bytes
     headers: Mapping[str, str]
+    is_proved: bool = False
+    """Whether it surely is the answer of whoever was asked to what was asked, or has to prove nothing."""
 
 
 class BoundedHttp:

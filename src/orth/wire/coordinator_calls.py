@@ -5,6 +5,9 @@ the one that worked last. A call may be repeated without harm (a registration is
 so a lost answer and a lost request are the same thing here: the next address is tried, and the caller comes back later.
 The addresses may change while the executor runs (``use``): calls on their way end with the old ones.
 
+A coordinator of ours proves what it answers (``signatures``). An answer that is not proved counts as a lost one:
+somebody on the way may have changed it, or have kept it from an earlier question.
+
 Results are a list; to coordinators of xxl-job 3.5, which take nothing else, the list of an object. Which of the two one
 of another make takes is found out by trying.
 """
@@ -54,6 +57,7 @@ _FOR_NOW = (
 """Answers that say nothing of what was told."""
 _NOT_LET_IN = (HTTPStatus.BAD_REQUEST, HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
 _CALLBACK = "/api/callback"
+_UNPROVED = "nothing proves that this answer is a coordinator's"
 _NOT_REACHED = (NewConnectionError, ConnectTimeoutError, SSLError)
 SIGNING_COORDINATORS_FILE = "signing-coordinators"
 """Where an executor remembers, in its data directory, which coordinators read signatures."""
@@ -71,6 +75,10 @@ class NotTaken(Unavailable):
     """A coordinator is there and will not take what it is told."""
 
     kind = "not-taken"
+
+
+class NotProved(HTTPError):
+    """An answer of which nothing proves that a coordinator gave it to this question."""
 
 
 class Unanswered(Unavailable):
@@ -205,19 +213,28 @@ class CoordinatorCalls:
         wrapping = path == _CALLBACK and address in self._wrapping
         answer = self._asked(address, path, _wrapped(body) if wrapping else body, timeout)
         status, reply = _read(answer)
-        if reply.ok or status in _FOR_NOW or RECEIVER_HEADER in answer.headers:
+        if not answer.is_proved and (reply.ok or status in _NOT_KNOWN):
+            raise NotProved(f"{_UNPROVED}{self._advice(address, answer)}")
+        if reply.ok or status in _FOR_NOW:
             return status, reply, ""
+        if RECEIVER_HEADER in answer.headers:
+            return status, reply, "" if answer.is_proved else f" ({_UNPROVED}, so what it corrects is not believed)"
         if path == _CALLBACK:
-            other_status, other = _read(self._asked(address, path, body if wrapping else _wrapped(body), timeout))
-            if other.ok:
+            second = self._asked(address, path, body if wrapping else _wrapped(body), timeout)
+            other_status, other = _read(second)
+            if other.ok and second.is_proved:
                 (self._wrapping.discard if wrapping else self._wrapping.add)(address)
                 return other_status, other, ""
-        return status, reply, self._advice(address) if _refuses(answer) else ""
+        return status, reply, self._advice(address, answer) if _refuses(answer) else ""
 
-    def _advice(self, address: str) -> str:
-        """What to do about a refusal by a peer that does not say that it reads signatures."""
+    def _advice(self, address: str, answer: Answer) -> str:
+        """What to do about an answer by a peer that does not prove it, or does not say that it reads signatures."""
         if self._signer is None or self._signer.may_show_token(address):
             return ""
+        if RECEIVER_HEADER in answer.headers:
+            return (
+                " (it was changed on the way, or the coordinator is of an earlier version: upgrade coordinators first)"
+            )
         if self._signer.has_signed(address):
             return (
                 " (it read signatures before and this answer does not say so: another process may have answered. The "

@@ -1,6 +1,6 @@
-"""Synchronous calls to coordinators that prove the token by a signature. To a coordinator that knows no signatures they
-show it, if that is allowed. A process may have a better key than the token; where nobody knows that one, the token has
-to do.
+"""Synchronous calls to coordinators that prove the token by a signature, and say whether the answer is proved. To a
+coordinator that knows no signatures they show the token, if that is allowed. A process may have a better key than the
+token; where nobody knows that one, the token has to do.
 """
 
 from collections.abc import Callable, Mapping
@@ -10,7 +10,7 @@ from orth.errors import Forbidden, Unauthenticated
 from orth.wire.bounded_http import Answer, BoundedHttp
 from orth.wire.enrolment import ENROLMENT_PATH
 from orth.wire.enrolment_calls import Enrolment
-from orth.wire.signatures import RECEIVER_HEADER, TRIES, Key, Signer, key_of
+from orth.wire.signatures import RECEIVER_HEADER, TRIES, Key, Signer, is_answer_proved, key_of
 
 
 def _not_let_in(answer: Answer) -> bool:
@@ -106,7 +106,10 @@ class SignedHttp:
                 connect=asked.connect,
             )
             if signer is None:
-                break
+                return answer._replace(is_proved=True)
+            proved = is_answer_proved(proof, answer.status, answer.body, answer.headers, key)
+            # To coordinators of another make the token may be shown, and they prove nothing.
+            answer = answer._replace(is_proved=proved or signer.may_show_token(address))
             signer.met(address, answer.headers)
             # Ours say with the status that we are not let in; only of others the answer has to be read for it.
             refused = _not_let_in(answer) if RECEIVER_HEADER in answer.headers else asked.refuses(answer)

@@ -247,6 +247,7 @@ def _endpoint(answer: Answering) -> Callable[[Request], Awaitable[Response]]:
             refused = _of_ours(
                 envelope(Reply(code=FAILURE, msg=message), status_for(request.url.path, request.headers, error.status)),
                 tools,
+                call,
             )
             refused.headers.update(error.headers if isinstance(error, BadSignature) else {})
             if isinstance(error, TooBusy):
@@ -255,8 +256,8 @@ def _endpoint(answer: Answering) -> Callable[[Request], Awaitable[Response]]:
         except Exception as bug:
             tell_refusal(tools, request.url.path, bug)
             said = Reply(code=FAILURE, msg=reported(request.method, request.url.path, bug).message)
-            return _of_ours(envelope(said, status_for(request.url.path, request.headers, 500)), tools)
-        return _of_ours(envelope(Reply(code=SUCCESS, payload=payload)), tools)
+            return _of_ours(envelope(said, status_for(request.url.path, request.headers, 500)), tools, call)
+        return _of_ours(envelope(Reply(code=SUCCESS, payload=payload)), tools, call)
 
     return endpoint
 
@@ -273,9 +274,13 @@ def status_for(path: str, headers: Mapping[str, str], status: int) -> int:
     return 200 if called_by_all and is_foreign(headers) and status not in _UNREAD else status
 
 
-def _of_ours(answer: Response, tools: Tools) -> Response:
-    """Ours see by it, whatever is answered, that signatures are understood here."""
+def _of_ours(answer: Response, tools: Tools, call: Call | None) -> Response:
+    """Ours see by it, whatever is answered, that signatures are understood here, and that it is the answer to the call
+    that was let in.
+    """
     answer.headers[RECEIVER_HEADER] = tools.access.verifier.receiver
+    if call is not None:
+        answer.headers.update(tools.access.proof(call.key, call.headers, answer.status_code, bytes(answer.body)))
     return answer
 
 
