@@ -220,7 +220,7 @@ def test_manual_addresses_are_compared_by_what_they_mean(importing: Importing) -
         assert notes_of(changed, "group", 1) == "differs in address_list"
     assert importing.here.contents() == before
     automatic = importing.take(job(1), group={**GROUP, "access_token": "its own"})
-    assert notes_of(automatic, "group", 1) == "differs in address_type"
+    assert notes_of(automatic, "group", 1) == "differs in address_type, dialect"
 
 
 def test_a_named_group_that_the_export_holds_keeps_its_manual_addresses(importing: Importing) -> None:
