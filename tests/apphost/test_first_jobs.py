@@ -58,22 +58,27 @@ def test_every_kind_of_schedule_becomes_a_job(schedule: str | None, proposed: tu
 class Refusing(AdminApi):
     """An API that refuses the jobs of one handler, as it does what an executor of another make announces."""
 
-    def __init__(self) -> None:
+    def __init__(self, *app_names: str) -> None:
         self.started: list[str] = []
+        self.app_names = app_names
 
     def call(self, method: str, path: str, body: Any = None) -> Any:
-        if path == "/api/v1/executors":
-            return {"items": []}
         if path.endswith("/handlers"):
             return {"items": [{"name": name, "schedule": "0 25 * * *", "timezone": None} for name in ("a", "b")]}
         if method == "POST" and path == "/api/v1/jobs":
             if body["executor_handler"] == "a":
                 raise Invalid("hour 25 is outside 0-23.")
             return {"id": 7}
+        if method == "POST" and path == "/api/v1/groups":
+            if body["app_name"] == "full-app":
+                raise Invalid("There are too many groups.")
+            return {"id": 4}
         self.started.append(path)
         return None
 
     def items(self, path: str) -> list[dict[str, Any]]:
+        if path == "/api/v1/executors":
+            return [{"app_name": name} for name in self.app_names]
         return [{"app_name": "first-app", "id": 3}] if path == "/api/v1/groups" else []
 
 
@@ -83,6 +88,18 @@ def test_a_job_that_is_refused_does_not_keep_the_others_from_being_made() -> Non
     assert made.jobs == (("b", "0 25 * * *"),)
     assert made.refused == ("no job was created for a (0 25 * * *): hour 25 is outside 0-23.",)
     assert api.started == ["/api/v1/jobs/7/start"]
+
+
+def test_a_group_that_is_refused_does_not_keep_the_others_from_being_made() -> None:
+    api = Refusing("abc", "Shop App", "full-app", "next-app", "next-app")
+    made = make_first_jobs(api)
+    assert made.jobs == (("b", "0 25 * * *"), ("b", "0 25 * * *"))
+    rename = "Give its executors another app name: executor.app_name, or xxl.job.executor.appname in xxl-job."
+    assert made.refused[:3] == (
+        f"no group was created for abc: It must have 4 to 64 characters and has 3. {rename}",
+        f"no group was created for Shop App: It may have letters, digits, dots, hyphens and underscores only. {rename}",
+        "no group was created for full-app: There are too many groups.",
+    )
 
 
 def test_what_an_older_executor_does_not_say_is_left_to_the_defaults() -> None:

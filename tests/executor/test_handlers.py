@@ -61,6 +61,29 @@ def test_two_handlers_of_one_name_are_refused(app: Handlers) -> None:
         app.job("same")(lambda: None)
 
 
+@pytest.mark.parametrize(
+    ("name", "complaint"),
+    [
+        ("abc", "No group can have the app name 'abc'. It must have 4 to 64 characters and has 3."),
+        ("Shop App", "No group can have the app name 'Shop App'. It may have letters, digits, dots, hyphens and"),
+        ("x" * 500, "x'. It must have 4 to 64 characters and has 500."),
+        ("a b\x1b[31m", r"'a b\x1b[31m'"),
+        (5, "An app name is a text, not 5."),
+    ],
+)
+def test_an_app_name_that_no_group_can_have_is_refused(name: Any, complaint: str) -> None:
+    with pytest.raises(Invalid) as refused:
+        Handlers(name)
+    assert complaint in str(refused.value)
+    assert str(refused.value).endswith('Write a name such as Executor("my-app").')
+    assert len(str(refused.value)) < 250
+
+
+@pytest.mark.parametrize(("name", "kept"), [(None, None), ("", None), (" ", None), (" my-app ", "my-app")])
+def test_an_app_name_may_be_left_to_the_settings(name: str | None, kept: str | None) -> None:
+    assert Handlers(name).app_name == kept
+
+
 @pytest.mark.parametrize("name", [" ", "\n", "a\x00b", "n" * 300])
 def test_a_name_nobody_can_read_is_refused(app: Handlers, name: str) -> None:
     with pytest.raises(Invalid, match="cannot be registered"):

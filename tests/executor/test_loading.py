@@ -85,6 +85,12 @@ def test_two_names_for_one_executor_are_one(here: Path) -> None:
             "jobs.py",
             "is a generator: calling it would run nothing (",
         ),
+        (
+            'from orth import Executor\n\napp = Executor("abc")',
+            "jobs.py",
+            "jobs.py cannot be loaded: No group can have the app name 'abc'. It must have 4 to 64 characters and has 3 "
+            "({here}/jobs.py:3). Write a name such as",
+        ),
         (ONE + "@app.job(shedule='x')\ndef more(): ...", "jobs.py", "argument 'shedule' ({here}/jobs.py:5)."),
     ],
 )

@@ -6,10 +6,11 @@ from typing import Any
 
 import urllib3
 
+from orth.domain.app_names import LONGEST, RENAME, trouble_with
 from orth.domain.jobs import ScheduleType
 from orth.domain.retries import LARGEST_MULTIPLIER
 from orth.domain.schedules import read_schedule
-from orth.errors import Conflict, Invalid, Unauthenticated, Unavailable
+from orth.errors import Conflict, Invalid, Unauthenticated, Unavailable, quotable
 from orth.wire.network_reasons import network_sentence
 
 GREETING = "demo.hello"
@@ -96,14 +97,18 @@ def trigger_one(api: AdminApi) -> str:
 
 def make_first_jobs(api: AdminApi) -> Made:
     """A group for every app that registered without one, and a started job for every handler that suggests a
-    schedule. A job that is refused does not keep the others from being made.
+    schedule. A group or job that is refused does not keep the others from being made.
     """
-    groups = {group["app_name"]: group["id"] for group in api.items("/api/v1/groups")}
-    for executor in api.call("GET", "/api/v1/executors")["items"]:
-        if executor["app_name"] not in groups:
-            groups[executor["app_name"]] = api.call("POST", "/api/v1/groups", {"app_name": executor["app_name"]})["id"]
     made: list[tuple[str, str]] = []
     refused: list[str] = []
+    groups = {group["app_name"]: group["id"] for group in api.items("/api/v1/groups")}
+    for app_name in dict.fromkeys(executor["app_name"] for executor in api.items("/api/v1/executors")):
+        if app_name in groups:
+            continue
+        try:
+            groups[app_name] = _make_group(api, app_name)
+        except Invalid as error:
+            refused.append(f"no group was created for {quotable(app_name, LONGEST)}: {error}")
     for group_id in groups.values():
         used = {job["executor_handler"] for job in api.items(f"/api/v1/jobs?job_group={group_id}")}
         for handler in api.call("GET", f"/api/v1/groups/{group_id}/handlers")["items"]:
@@ -114,6 +119,13 @@ def make_first_jobs(api: AdminApi) -> Made:
             except Invalid as error:
                 refused.append(f"no job was created for {handler['name']} ({handler['schedule']}): {error}")
     return Made(tuple(made), tuple(refused))
+
+
+def _make_group(api: AdminApi, app_name: str) -> int:
+    if trouble := trouble_with(app_name):
+        raise Invalid(trouble.message, hint=RENAME)
+    group_id: int = api.call("POST", "/api/v1/groups", {"app_name": app_name})["id"]
+    return group_id
 
 
 def _make_job(api: AdminApi, group_id: int, handler: dict[str, Any]) -> tuple[str, str]:

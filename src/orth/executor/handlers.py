@@ -16,8 +16,9 @@ from typing import Any, Literal, ParamSpec, Protocol, TypeVar, get_args, overloa
 
 from pydantic import ValidationError
 
+from orth.domain.app_names import trouble_with
 from orth.domain.jobs import BlockStrategy, Overlap
-from orth.errors import Invalid
+from orth.errors import Invalid, quotable
 from orth.executor.announcing import storable
 from orth.executor.parameters import Parameters, parameters_of
 from orth.executor.performers import FunctionPerformer, ObjectPerformer, Performer
@@ -35,7 +36,7 @@ from orth.executor.proposals import (
     schedule_trouble,
     whole_seconds,
 )
-from orth.wire.fields import DESCRIPTION_LIMIT
+from orth.wire.fields import DESCRIPTION_LIMIT, normal_app_name
 from orth.wire.messages import HandlerInfo
 
 P = ParamSpec("P")
@@ -43,6 +44,7 @@ R = TypeVar("R", covariant=True)
 Kind = TypeVar("Kind")
 Hook = TypeVar("Hook", bound=Callable[..., Any])
 _MARK = "__orth_handler__"
+_SHOWN = 70
 _PACKAGE = str(Path(__file__).parents[1]) + os.sep
 Isolation = Literal["thread", "process"]
 
@@ -141,7 +143,7 @@ class Handlers:
     def __init__(
         self, app_name: str | None = None, *, capture_stdout: bool = True, inherit_threads: bool = True
     ) -> None:
-        self.app_name = app_name
+        self.app_name = checked_app_name(app_name)
         self.capture_stdout = capture_stdout
         """Whether what handlers print goes to the log of their execution."""
         self.inherit_threads = inherit_threads
@@ -260,6 +262,17 @@ class Handlers:
             )
         self._by_name[handler.name] = handler
         self._places[handler.name] = author_line()
+
+
+def checked_app_name(name: str | None) -> str | None:
+    """``name`` as it is registered. ``Invalid`` for a name that no group can have: its executors would get no work."""
+    hint = 'Write a name such as Executor("my-app").'
+    if name is not None and not isinstance(name, str):
+        raise Invalid(f"An app name is a text, not {name!r}.", hint=hint)
+    normal = normal_app_name(name or "")
+    if normal and (trouble := trouble_with(normal)):
+        raise Invalid(f"No group can have the app name '{quotable(name, _SHOWN)}'. {trouble.message}", hint=hint)
+    return normal or None
 
 
 def author_line() -> str:
