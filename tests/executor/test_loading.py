@@ -91,18 +91,57 @@ def test_two_names_for_one_executor_are_one(here: Path) -> None:
             "jobs.py cannot be loaded: No group can have the app name 'abc'. It must have 4 to 64 characters and has 3 "
             "({here}/jobs.py:3). Write a name such as",
         ),
+        (
+            ONE + "from orth import Retry\n@app.job(retry=Retry(attempts=100000))\ndef more(): ...",
+            "jobs.py",
+            "There can be 1 to 100 attempts, not 100000 ({here}/jobs.py:6).",
+        ),
+        (ONE + "from orth import Retry\nRetry(delay='5 parsecs')", "jobs.py", " ({here}/jobs.py:6)."),
+        (ONE + "\napp.main()", "jobs.py", "app.main() runs while the file is loaded ({here}/jobs.py:6). Put app"),
+        (ONE + "\napp.main()", "jobs", "app.main() runs while the file is loaded ({here}/jobs.py:6). Put app"),
+        (
+            "import pydantic\nclass M(pydantic.BaseModel):\n    a: int\n    b: list[int]\nM(a='pass', b=['x'])",
+            "jobs.py",
+            "ValidationError: M: a: Input should be a valid integer, unable to parse string as an integer; b.0: Input "
+            "should be a valid integer, unable to parse string as an integer ({here}/jobs.py:5).",
+        ),
+        (
+            "import pydantic\npydantic.BaseModel()\npydantic.TypeAdapter(object())",
+            "jobs.py",
+            "({here}/jobs.py:2).",
+        ),
+        ("import json\njson.loads('{')", "jobs.py", "({here}/jobs.py:2)."),
+        ("import json\nfrom failing import fail\nfail()", "jobs.py", "ValueError: one two ({here}/failing.py:2)."),
+        ("raise BaseException('enough')", "jobs.py", "BaseException: enough ({here}/jobs.py:1)."),
+        ("raise BaseException('enough')", "jobs", "BaseException: enough ({here}/jobs.py:1)."),
         (ONE + "@app.job(shedule='x')\ndef more(): ...", "jobs.py", "argument 'shedule' ({here}/jobs.py:5)."),
     ],
 )
 def test_what_cannot_be_loaded_is_told_in_one_line(here: Path, text: str | None, target: str, complaint: str) -> None:
     (here / "broken.py").write_text("\nwhile True print(1)\n")
+    (here / "failing.py").write_text("def fail():\n    raise ValueError('one\\n\\ntwo')\n")
     if text is not None:
         (here / "jobs.py").write_text(text)
     with pytest.raises(CannotStart) as refused:
         load_handlers(target)
     assert complaint.format(here=here) in str(refused.value)
-    assert "importlib" not in str(refused.value)
+    assert not any(word in str(refused.value) for word in ("importlib", "site-packages", "<string>", "https:", "pass'"))
     assert "\n" not in str(refused.value)
+
+
+def test_the_place_in_an_installed_package_is_named(here: Path) -> None:
+    installed = here / "site-packages" / "installed_jobs"
+    installed.mkdir(parents=True)
+    (installed / "__init__.py").touch()
+    (installed / "jobs.py").write_text("import json\njson.loads('{')\n")
+    with pytest.raises(CannotStart, match=r"site-packages/installed_jobs/jobs\.py:2\)"):
+        load_handlers("site-packages/installed_jobs/jobs.py")
+
+
+def test_an_interrupt_is_no_mistake_of_the_author(here: Path) -> None:
+    (here / "jobs.py").write_text("raise KeyboardInterrupt\n")
+    with pytest.raises(KeyboardInterrupt):
+        load_handlers("jobs.py")
 
 
 def test_the_place_of_the_authors_error_is_named(here: Path) -> None:

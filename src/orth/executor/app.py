@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from orth.errors import BadSettings, CannotStart, OrthError
+from orth.errors import BadSettings, CannotStart, Invalid, OrthError
 from orth.executor.author_commands import command_line
 from orth.executor.embedding import Embedded
 from orth.executor.handlers import Handlers
+from orth.executor.loading import GUARD, is_loading
 from orth.executor.process import serve
 from orth.settings import Settings, load_settings
 
@@ -27,6 +28,8 @@ class Executor(Handlers):
 
         Settings come from orth.toml and ``ORTH_*``.
         """
+        if is_loading():
+            raise Invalid("app.main() runs while the file is loaded.", hint=GUARD)
         try:
             command_line(self, serve=self._serve).main(arguments)
         except BadSettings as error:

@@ -7,14 +7,30 @@ import importlib
 import importlib.util
 import os
 import sys
+import sysconfig
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from types import ModuleType
+
+from pydantic import ValidationError
 
 from orth.errors import CannotStart, OrthError
 from orth.executor.handlers import Handler, Handlers
 
 _PACKAGE = str(Path(__file__).parents[1]) + os.sep
+_STDLIB = tuple(sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib"))
+_INSTALLED = {"site-packages", "dist-packages"}
+GUARD = 'Put app.main() below if __name__ == "__main__".'
+_LINK = "For further information visit "
+_loading: ContextVar[bool] = ContextVar("loading", default=False)
+
+
+def is_loading() -> bool:
+    """Whether this code runs because a file or module with jobs is being imported."""
+    return _loading.get()
 
 
 def load_handlers(target: str) -> Handlers:
@@ -98,10 +114,11 @@ def _executed(path: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[path.stem] = module
     try:
-        spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:
+        with _author_code(str(path)):
+            spec.loader.exec_module(module)
+    except CannotStart:
         del sys.modules[path.stem]
-        raise _broken(str(path), error) from error
+        raise
     return module
 
 
@@ -111,20 +128,39 @@ def _module(name: str) -> ModuleType:
 
 
 def _imported(name: str) -> ModuleType:
-    try:
+    with _author_code(name):
         return importlib.import_module(name)
-    except (Exception, SystemExit) as error:
-        if isinstance(error, ModuleNotFoundError) and error.name and f"{name}.".startswith(f"{error.name}."):
-            raise CannotStart(f"There is no module {name}.", hint="A file needs its ending: jobs.py.") from None
-        raise _broken(name, error) from error
 
 
-def _broken(place: str, error: Exception | SystemExit) -> CannotStart:
+@contextmanager
+def _author_code(place: str) -> Iterator[None]:
+    """Run the author's code. Whatever it raises becomes one sentence about ``place``."""
+    token = _loading.set(True)
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        if _is_itself_missing(place, error):
+            raise CannotStart(f"There is no module {place}.", hint="A file needs its ending: jobs.py.") from None
+        raise _broken(place, error) from error
+    finally:
+        _loading.reset(token)
+
+
+def _is_itself_missing(place: str, error: BaseException) -> bool:
+    """Whether the module that was asked for is the one that is not there, rather than one that it imports."""
+    if _looks_like_file(place) or not isinstance(error, ModuleNotFoundError) or not error.name:
+        return False
+    return f"{place}.".startswith(f"{error.name}.")
+
+
+def _broken(place: str, error: BaseException) -> CannotStart:
     """The user's own error, with the place in their code; of code that cannot be read, the line as well."""
     if isinstance(error, OrthError):
         said = f"{place} cannot be loaded: {error.message.rstrip('.')}{_author_place(error)}."
         return CannotStart(said, hint=error.hint)
-    message = f"{place} cannot be loaded: {traceback.format_exception_only(error)[-1].strip()}"
+    message = f"{place} cannot be loaded: {_in_one_line(error)}"
     if isinstance(error, SyntaxError) and error.lineno and error.text:
         return CannotStart(f"{message} ({error.filename}:{error.lineno}): {error.text.strip()}")
     where = _author_place(error)
@@ -132,17 +168,40 @@ def _broken(place: str, error: Exception | SystemExit) -> CannotStart:
         how = f"exits with code {error.code or 0}" if isinstance(error.code, int | None) else f"exits ({error.code})"
         return CannotStart(
             f"{place} {how} while it is loaded{where}.",
-            hint='Put app.main() below if __name__ == "__main__".',
+            hint=GUARD,
         )
     return CannotStart(f"{message}{where}.")
 
 
+def _in_one_line(error: BaseException) -> str:
+    """Class and message, without the pages of a library and without what was given: it may be a secret."""
+    if isinstance(error, ValidationError):
+        found = error.errors(include_url=False, include_input=False, include_context=False)
+        said = "; ".join(": ".join([".".join(map(str, one["loc"])) or error.title, one["msg"]]) for one in found)
+        return f"{type(error).__name__}: {error.title}: {said}"
+    if isinstance(error, SyntaxError):
+        return f"{type(error).__name__}: {error.msg}"
+    lines = traceback.format_exception_only(error)[0].splitlines()  # notes follow
+    return " ".join(line.strip() for line in lines if line.strip() and not line.strip().startswith(_LINK)).rstrip(".")
+
+
 def _author_place(error: BaseException) -> str:
-    """The author's line that led to the error, in brackets: a decorator rather than what Orth does in it."""
+    """The author's line that led to the error, in brackets: neither a line of Orth nor one of a library."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not _is_machinery(frame.filename)]
-    return f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
+    if not frames:
+        return ""
+    own = [frame for frame in frames if not _is_library(frame.filename)]
+    # Jobs may be installed themselves: then the first frame is in their package.
+    home = os.path.dirname(frames[0].filename)
+    last = (own or [frame for frame in frames if os.path.dirname(frame.filename) == home])[-1]
+    return f" ({last.filename}:{last.lineno})"
 
 
 def _is_machinery(filename: str) -> bool:
-    """Whether the code belongs to Python's import or to Orth, rather than to the author."""
-    return filename.startswith(("<frozen importlib", _PACKAGE)) or filename == importlib.__file__
+    """Whether the code belongs to Python's import or to Orth, or was generated, rather than written by the author."""
+    return filename.startswith(("<", _PACKAGE)) or filename == importlib.__file__
+
+
+def _is_library(filename: str) -> bool:
+    """Whether the code was installed, rather than written by the author."""
+    return filename.startswith(_STDLIB) or not _INSTALLED.isdisjoint(Path(filename).parts)
