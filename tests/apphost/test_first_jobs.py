@@ -58,13 +58,15 @@ def test_every_kind_of_schedule_becomes_a_job(schedule: str | None, proposed: tu
 class Refusing(AdminApi):
     """An API that refuses the jobs of one handler, as it does what an executor of another make announces."""
 
-    def __init__(self, *app_names: str) -> None:
+    def __init__(self, *app_names: str, schema: dict[str, Any] | None = None) -> None:
         self.started: list[str] = []
+        self.schema = schema
         self.app_names = app_names
 
     def call(self, method: str, path: str, body: Any = None) -> Any:
         if path.endswith("/handlers"):
-            return {"items": [{"name": name, "schedule": "0 25 * * *", "timezone": None} for name in ("a", "b")]}
+            shared = {"schedule": "0 25 * * *", "timezone": None, "params_schema": self.schema}
+            return {"items": [{"name": name, **shared} for name in ("a", "b")]}
         if method == "POST" and path == "/api/v1/jobs":
             if body["executor_handler"] == "a":
                 raise Invalid("hour 25 is outside 0-23.")
@@ -100,6 +102,21 @@ def test_a_group_that_is_refused_does_not_keep_the_others_from_being_made() -> N
         f"no group was created for Shop App: It may have letters, digits, dots, hyphens and underscores only. {rename}",
         "no group was created for full-app: There are too many groups.",
     )
+
+
+def test_a_handler_that_needs_a_parameter_gets_no_job() -> None:
+    app = Executor("first-app")
+    app.job("needs")(needing)
+    [info] = app.infos()
+    made = make_first_jobs(Refusing(schema=info.params_schema))
+    assert made.jobs == ()
+    assert made.refused[1] == (
+        "no job was created for b (0 25 * * *): By its schedule it gets no parameters: x: it is missing. "
+        "Give it a default."
+    )
+
+
+def needing(x: int) -> None: ...
 
 
 def test_what_an_older_executor_does_not_say_is_left_to_the_defaults() -> None:

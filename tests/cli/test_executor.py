@@ -86,6 +86,18 @@ def test_a_check_finds_a_wrong_schedule(tmp_path: Path) -> None:
     )
 
 
+def test_a_check_finds_what_the_api_would_refuse(tmp_path: Path) -> None:
+    wrong = '\n@app.job(schedule="AT 2001-01-01T00:00:00Z", timeout=10**9)\ndef past() -> None: ...\n'
+    (tmp_path / "jobs.py").write_text(JOBS + wrong)
+    checked = run_orth("executor", "jobs.py", "--check", cwd=tmp_path)
+    assert checked.returncode == 1
+    place = f"orth: {tmp_path}/jobs.py:{1 + JOBS.count(chr(10)) + 1}: no job can be created for handler past: "
+    first, second = checked.stderr.splitlines()
+    assert first == f"{place}A time limit is at most 604800 seconds, which are 7 days, not 1000000000."
+    assert second.startswith(place)
+    assert "2001-01-01 00:00" in second
+
+
 @pytest.mark.parametrize(
     ("words", "hard", "passed_on"),
     [

@@ -104,11 +104,13 @@ def test_a_wrong_command_is_wrong_usage(author: Executor, capsys: pytest.Capture
 
 
 def test_the_handlers_are_listed(author: Executor, capsys: pytest.CaptureFixture[str]) -> None:
-    assert ended(author, "list") == 0
-    assert capsys.readouterr().out.splitlines() == [
+    assert ended(author, "list") == 1
+    told = capsys.readouterr()
+    assert told.out.splitlines() == [
         "collectPrices  [0 */5 * * * ? Europe/Paris] Fetch closing prices.",
         "greet",
     ]
+    assert told.err.endswith("By its schedule it gets no parameters: market: it is missing. Give it a default.\n")
 
 
 def test_the_next_fires_are_shown(author: Executor, capsys: pytest.CaptureFixture[str]) -> None:

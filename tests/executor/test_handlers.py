@@ -109,6 +109,7 @@ def test_proposals_that_cannot_work_are_refused(app: Handlers, options: dict[str
         ({"schedule": "0 25 * * *"}, "hour 25 is outside 0-23.", "Write a number from 0 to 23."),
         ({"schedule": "fix_delay:5s"}, "this has 1.", "FIX_DELAY 30s"),
         ({"schedule": "FIX_RATE soon"}, "'soon' is not a duration", "30s"),
+        ({"schedule": "0 0 2 * *\t?"}, "A schedule is one line without tabs.", "Write a cron expression"),
         ({"schedule": "0 * * * *", "timezone": "Europe/Pari"}, "There is no time zone 'Europe/Pari'.", "Europe/Paris?"),
         ({"timezone": "Mars/Olympus"}, "no time zone 'Mars/Olympus'", "such as"),
     ],
@@ -123,7 +124,7 @@ def test_a_schedule_that_no_job_can_have_is_noted_with_the_author_s_line(
     assert mistake.place == f"{__file__}:{line}"
     told = str(mistake)
     assert (complaint in told, hint in told, "handler wrong" in told) == (True, True, True)
-    assert all(str(value) in told for value in options.values())
+    assert all(repr(value)[1:-1] in told for value in options.values())
     announced = {info.name: (info.schedule, info.timezone) for info in app.infos()}
     assert announced == {"wrong": (None, None), "right": ("0 * * * *", "Europe/Paris")}
 
@@ -135,6 +136,71 @@ def test_every_kind_of_schedule_can_be_proposed(app: Handlers, schedule: str) ->
     app.job("it", schedule=schedule)(lambda: None)
     assert [info.schedule for info in app.infos()] == [schedule]
     assert app.schedule_mistakes == []
+
+
+NOW = 1_800_000_000_000
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ({"schedule": "AT 2001-01-01T00:00:00Z"}, "its last fire was 2001-01-01 00:00 UTC."),
+        ({"schedule": "0 0 0 1 1 ? 2001"}, "its last fire was 2001-01-01 00:00 UTC."),
+        ({"timeout": 10**9}, "A time limit is at most 604800 seconds, which are 7 days, not 1000000000."),
+        ({"schedule": "0 0 2 * * ?", "target": 5}, "By its schedule it gets no parameters: x: it is missing. Give it"),
+    ],
+)
+def test_a_job_that_the_api_would_refuse_is_found_with_the_author_s_line(
+    app: Handlers, options: dict[str, Any], complaint: str
+) -> None:
+    def needing(x: int) -> None: ...
+
+    def needing_nothing(ctx: JobContext, x: int = 5) -> None: ...
+
+    target = needing if options.pop("target", None) else needing_nothing
+    line = sys._getframe().f_lineno + 1
+    app.job("wrong", **options)(target)
+    app.job("right", schedule="AT 2100-01-01", timeout=604_800)(needing_nothing)
+    app.job("by hand")(needing)
+    [mistake] = app.mistakes(NOW)
+    assert mistake.startswith(f"{__file__}:{line}: no job can be created for handler wrong: ")
+    assert complaint in mistake
+    assert app.schedule_mistakes == []
+
+
+@pytest.mark.parametrize("name", ["0 0 2 * * ?", "*/5 * * * *", "@daily", "FIX_RATE 30s", "at 2030-01-01"])
+def test_a_schedule_in_the_place_of_the_name_is_noted(app: Handlers, name: str) -> None:
+    line = sys._getframe().f_lineno + 1
+    app.job(name)(lambda: None)
+    said = f'{name!r}: It is the name of the handler. Write @app.job(schedule="{name}").'
+    assert app.mistakes(NOW) == [f"{__file__}:{line}: handler {name} has no schedule: {said}"]
+
+
+@pytest.mark.parametrize("name", ["daily", "at home", "sync all orders of today", "fix_rate", "@home"])
+def test_a_name_is_a_name(app: Handlers, name: str) -> None:
+    app.job(name)(lambda: None)
+    app.job(name + " later", schedule="0 0 2 * * ?")(lambda: None)
+    assert app.mistakes(NOW) == []
+
+
+def test_a_method_is_refused_because_nothing_gives_it_self(app: Handlers) -> None:
+    class Jobs:
+        def work(self, count: int = 1) -> int:
+            return count
+
+        @staticmethod
+        def alone(count: int = 1) -> int:
+            return count
+
+    with pytest.raises(Invalid, match="Handler work is a method of a class"):
+        app.job(Jobs.work)
+    app.job(Jobs.alone)
+    app.job("bound")(Jobs().work)
+
+    def inner(self: int = 1) -> None: ...
+
+    app.job(inner)
+    assert app.names() == ["alone", "bound", "inner"]
 
 
 def test_a_generator_is_refused_because_calling_it_runs_nothing(app: Handlers) -> None:

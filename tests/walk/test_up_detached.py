@@ -17,6 +17,19 @@ from tests.servers.processes import alive
 from tests.walk.processes import eventually
 from tests.walk.terminals import family, left_of
 
+JOBS = """from orth import Executor
+
+app = Executor("told-app")
+
+@app.job(schedule="0 25 * * *")
+def wrong() -> None: ...
+
+@app.job(schedule="AT 2001-01-01")
+def past() -> None: ...
+
+@app.job(schedule="0 0 2 * * ?")
+def right() -> None: ...
+"""
 SMALL = ("--port", "0", "--coordinators", "1", "--executors", "1")
 
 
@@ -137,6 +150,22 @@ def test_one_that_does_not_come_up_is_told(tmp_path: Path) -> None:
     assert f"a_module_that_is_not_there' ({tmp_path}/jobs.py:1)" in failed.stderr
     assert len(lines) < 9, "the reason, not the story of the stop"
     assert orth("ps", cwd=tmp_path).returncode == 3
+
+
+def test_jobs_that_are_not_created_are_told(tmp_path: Path) -> None:
+    (tmp_path / "jobs.py").write_text(JOBS)
+    try:
+        made = orth("up", "--detach", *SMALL, cwd=tmp_path)
+        assert made.returncode == 0, made.stderr
+        told = made.stdout.splitlines()
+        assert any(
+            line.startswith(f"{tmp_path}/jobs.py:5: handler wrong has no schedule: '0 25 * * *'") for line in told
+        )
+        assert any(line.startswith("no job was created for past (AT 2001-01-01)") for line in told)
+        assert "orth executor FILE --check" in made.stdout
+        assert "right" not in made.stdout
+    finally:
+        orth("down", "--now", cwd=tmp_path)
 
 
 def test_wrong_settings_are_told(tmp_path: Path) -> None:

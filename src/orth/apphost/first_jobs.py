@@ -8,6 +8,7 @@ import urllib3
 
 from orth.domain.app_names import LONGEST, RENAME, trouble_with
 from orth.domain.jobs import ScheduleType
+from orth.domain.parameter_schema import trouble_without_parameter
 from orth.domain.retries import LARGEST_MULTIPLIER
 from orth.domain.schedules import read_schedule
 from orth.errors import Conflict, Invalid, Unauthenticated, Unavailable, quotable
@@ -129,6 +130,8 @@ def _make_group(api: AdminApi, app_name: str) -> int:
 
 
 def _make_job(api: AdminApi, group_id: int, handler: dict[str, Any]) -> tuple[str, str]:
+    if trouble := trouble_without_parameter(handler.get("params_schema")):
+        raise trouble
     job = api.call("POST", "/api/v1/jobs", job_proposed(group_id, handler))
     api.call("POST", f"/api/v1/jobs/{job['id']}/start")
     return handler["name"], handler["schedule"]

@@ -17,7 +17,7 @@ from orth.apphost.drawing import plain_table
 from orth.apphost.first_jobs import AdminApi, Made, make_first_jobs, trigger_one
 from orth.apphost.front import Front
 from orth.apphost.keeping import Keeper, Keeping, State
-from orth.apphost.lines import LastLines, Line, LogFile
+from orth.apphost.lines import LastLines, Line, LogFile, record_of
 from orth.apphost.looking import Looking
 from orth.apphost.place import Place, Standing
 from orth.apphost.processes import Tell
@@ -38,6 +38,8 @@ _ADMIN = "admin"
 _BY_UP = Actor(ActorKind.COMMAND, "orth up")
 _TOKEN_LASTS = 24 * 3_600_000
 _LAST_WORDS = 5
+_MOST_NOTES = 20
+_CHECK = "To see the file and line of each, run: orth executor FILE --check"
 _COLOURS = (36, 33, 35, 32, 34, 31)
 
 
@@ -83,6 +85,7 @@ class Host:
         self._password_changed = False
         self.reasons: list[str] = []
         """Why the run did not come up."""
+        self._notes: tuple[str, ...] = ()
         self._token: str | None = None
         self._token_made = 0
         self._making_token = threading.Lock()
@@ -165,11 +168,7 @@ class Host:
         workers = [one for one in self.keeping.keepers.values() if one.resource.kind in (Kind.COORDINATOR, Kind.AGENT)]
         if await self._ready(workers):
             try:
-                made = await self._first_jobs()
-                for name, schedule in made.jobs:
-                    self.tell("up", f"created job {name} ({schedule})")
-                for sentence in made.refused:
-                    self.tell("up", sentence)
+                self.tell_made(await self._first_jobs())
             except OrthError as error:
                 self._give_reason(str(error))
                 if not self._manner.screen:
@@ -190,6 +189,20 @@ class Host:
         """Why this run does not come up. The lines of a process that ended stand above already."""
         self.tell("up", sentence)
         self.reasons += [sentence, *(f"  {words}" for words in last_words)]
+
+    def tell_made(self, made: Made) -> None:
+        """Show which jobs were created, and keep what was not for those who ask how things are."""
+        for name, schedule in made.jobs:
+            self.tell("up", f"created job {name} ({schedule})")
+        for sentence in made.refused:
+            self.tell("up", sentence)
+        self._notes = (*self._errors_of_agents(), *made.refused, *([_CHECK] if made.refused else ()))
+
+    def _errors_of_agents(self) -> list[str]:
+        """What the executors logged as errors so far: each once, for all of them run the same jobs."""
+        agents = {one.name for one in self._topology.of(Kind.AGENT)}
+        said = (record_of(line.text) for line in self._lines if line.name in agents)
+        return list(dict.fromkeys(one.text for one in said if one.level == "ERROR"))[:_MOST_NOTES]
 
     async def _ready(self, keepers: Iterable[Keeper]) -> bool:
         """Wait until all of them were ready; False if that is given up, or everything is to stop."""
@@ -294,6 +307,7 @@ class Host:
             console=self._topology.console_url,
             api=self._topology.api_urls[0],
             rows=tuple(row_of(keeper, sight, now) for keeper in self.keeping.keepers.values()),
+            notes=self._notes,
         )
 
     def tell(self, name: str, text: str) -> None:
@@ -401,5 +415,5 @@ def _carried_out(keeper: Keeper, do: Do) -> str:
 
 
 def table_of(shown: Snapshot) -> str:
-    """The table, for a pipe."""
-    return plain_table(shown.rows)
+    """The table and what is to be said below it, for a pipe."""
+    return "\n".join([plain_table(shown.rows), *([""] if shown.notes else []), *shown.notes])

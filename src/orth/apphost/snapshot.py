@@ -45,6 +45,8 @@ class Snapshot:
     console: str
     api: str
     rows: tuple[Row, ...]
+    notes: tuple[str, ...] = ()
+    """What was not created, and which errors executors logged while they started."""
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -52,7 +54,7 @@ class Snapshot:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "Snapshot":
         rows = (Row(**{**row, "waits_for": tuple(row.get("waits_for", ()))}) for row in data["rows"])
-        return cls(**{**data, "rows": tuple(rows)})
+        return cls(**{**data, "rows": tuple(rows), "notes": tuple(data.get("notes", ()))})
 
 
 @dataclass(frozen=True, slots=True)

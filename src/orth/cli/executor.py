@@ -81,10 +81,11 @@ def executor(
 
 
 def _checked(target: str) -> int:
+    from orth.clock import SystemClock
     from orth.executor.author_commands import check_handlers
     from orth.executor.loading import load_handlers
 
-    return check_handlers(load_handlers(target))
+    return check_handlers(load_handlers(target), SystemClock().now())
 
 
 def _tried(target: str) -> int:

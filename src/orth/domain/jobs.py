@@ -66,6 +66,8 @@ class Overlap(StrEnum):
 
 CONCURRENCY_LIMIT = 64
 """Executions of one job at the same time on one executor, at most."""
+LONGEST_TIMEOUT = 7 * 86_400
+"""Seconds of a time limit."""
 
 
 class GlueType(StrEnum):

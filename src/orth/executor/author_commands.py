@@ -59,11 +59,12 @@ def list_handlers(handlers: Handlers) -> None:
         _write(f"{line[:_TERMINAL_COLUMNS].rstrip()}\n")
 
 
-def check_handlers(handlers: Handlers) -> int:
-    """List the handlers, and every mistake in their schedules on standard error; the exit code."""
+def check_handlers(handlers: Handlers, now: int) -> int:
+    """List the handlers, and every mistake in what they propose on standard error; the exit code."""
     list_handlers(handlers)
-    sys.stderr.writelines(f"orth: {mistake}\n" for mistake in handlers.schedule_mistakes)
-    return 1 if handlers.schedule_mistakes else 0
+    mistakes = handlers.mistakes(now)
+    sys.stderr.writelines(f"orth: {mistake}\n" for mistake in mistakes)
+    return 1 if mistakes else 0
 
 
 def show_next(handler: Handler, count: int, after: str | None) -> None:
@@ -105,8 +106,8 @@ def command_line(handlers: Handlers, serve: Callable[[], object]) -> click.Group
 
     @group.command("list")
     def list_() -> None:
-        """List the handlers; exit with 1 if a schedule is wrong."""
-        sys.exit(check_handlers(handlers))
+        """List the handlers; exit with 1 if a schedule or limit is wrong."""
+        sys.exit(check_handlers(handlers, SystemClock().now()))
 
     @group.command("next")
     @click.argument("name")

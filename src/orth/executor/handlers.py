@@ -33,6 +33,8 @@ from orth.executor.proposals import (
     checked_retry,
     checked_schedule,
     checked_zone,
+    is_schedule,
+    job_troubles,
     schedule_trouble,
     whole_seconds,
 )
@@ -223,7 +225,13 @@ class Handlers:
         return register
 
     def _usable(self, name: str, proposal: Proposal) -> Proposal:
-        """``proposal``, without a schedule that no job can have, which is noted."""
+        """``proposal``, without a schedule that no job can have, which is noted; so is one that stands in the place of
+        the name.
+        """
+        if proposal.schedule is None and is_schedule(name):
+            hint = f'Write @app.job(schedule="{name.strip()}").'
+            said = ScheduleMistake(author_line(), name, name, None, "It is the name of the handler.", hint)
+            self.schedule_mistakes.append(said)
         trouble = schedule_trouble(proposal.schedule, proposal.timezone)
         if trouble is None:
             return proposal
@@ -251,6 +259,14 @@ class Handlers:
 
     def infos(self) -> tuple[HandlerInfo, ...]:
         return tuple(handler.info for handler in self._by_name.values())
+
+    def mistakes(self, now: int) -> list[str]:
+        """What is wrong with the schedules and limits that authors propose, with file and line."""
+        found = [str(mistake) for mistake in self.schedule_mistakes]
+        for name, handler in self._by_name.items():
+            for trouble in job_troubles(handler.info, now):
+                found.append(f"{self._places[name]}: no job can be created for handler {name}: {trouble}")
+        return found
 
     def add(self, handler: Handler) -> None:
         """``Invalid`` when the name is taken."""
@@ -333,8 +349,22 @@ def _callable_of(target: Callable[..., Any], name: str) -> Callable[..., Any]:
             raise Invalid(f"The class of handler {name} has no execute method.")
     if inspect.isgeneratorfunction(called) or inspect.isasyncgenfunction(called):
         raise Invalid(f"Handler {name} is a generator: calling it would run nothing.", hint="Remove its yield.")
+    if not isinstance(target, type) and _is_method(called):
+        raise Invalid(
+            f"Handler {name} is a method of a class, and no trigger can give it self.",
+            hint="Move it out of the class, or decorate the class and call the method execute.",
+        )
     # Bound to a stand-in, a method has the signature that callers see: without self.
     return called.__get__(object()) if isinstance(target, type) else called  # type: ignore[no-any-return]  # a bound method
+
+
+def _is_method(function: Callable[..., Any]) -> bool:
+    """Whether a function is in the body of a class and bound to no object."""
+    scope = getattr(function, "__qualname__", "").rpartition(".")[0]
+    if not inspect.isfunction(function) or not scope or scope.endswith("<locals>"):
+        return False
+    first = next(iter(inspect.signature(function).parameters.values()), None)
+    return first is not None and first.name == "self" and first.annotation is first.default is inspect.Parameter.empty
 
 
 def _first_line(target: Callable[..., Any]) -> str:

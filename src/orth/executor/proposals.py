@@ -11,14 +11,16 @@ import re
 from dataclasses import dataclass
 from datetime import timedelta
 
-from orth.domain.jobs import ALIASES, CONCURRENCY_LIMIT, BlockStrategy, Overlap
+from orth.domain.jobs import ALIASES, CONCURRENCY_LIMIT, LONGEST_TIMEOUT, BlockStrategy, Overlap
+from orth.domain.parameter_schema import trouble_without_parameter
 from orth.errors import Invalid
 from orth.settings.values import parse_duration
-from orth.wire.messages import RetryInfo
+from orth.wire.messages import HandlerInfo, RetryInfo
 
 MOST_ATTEMPTS = 100
 LONGEST_DELAY = timedelta(days=1)
 _NAME_FIRST = re.compile(r"\s*[A-Za-z]{2}")
+_LIKE_SCHEDULE = re.compile(r"\s*(@\w|(fix_rate|fix_delay|at)\s|\S+(\s+\S+){4})", re.IGNORECASE)
 _FORMS = "Write a cron expression, FIX_RATE 30s, FIX_DELAY 30s or AT 2030-01-31T06:00."
 
 
@@ -123,11 +125,36 @@ def schedule_trouble(schedule: str | None, timezone: str | None) -> Invalid | No
         if timezone is not None:
             zone_named(timezone)
         if schedule is not None:
+            if not schedule.strip().isprintable():
+                raise Invalid("A schedule is one line without tabs.", hint=_FORMS)
             parse_schedule(*read_schedule(schedule), timezone=timezone or "UTC")
     except Invalid as error:
         is_named = _NAME_FIRST.match(schedule or "") and error.field == "schedule_conf"
         return Invalid(error.message, hint=_FORMS) if is_named else error
     return None
+
+
+def is_schedule(name: str) -> bool:
+    """Whether the name of a handler is a schedule, as in ``@app.job("0 0 2 * * ?")``."""
+    return bool(_LIKE_SCHEDULE.match(name)) and schedule_trouble(name, None) is None
+
+
+def job_troubles(info: HandlerInfo, now: int) -> list[Invalid]:
+    """Why the API would refuse the job that a handler's author proposes at ``now``, or why all its runs would fail."""
+    from orth.domain.schedules import parse_schedule, read_schedule
+
+    found = []
+    if (info.timeout or 0) > LONGEST_TIMEOUT:
+        most = f"at most {LONGEST_TIMEOUT} seconds, which are {LONGEST_TIMEOUT // 86_400} days"
+        found.append(Invalid(f"A time limit is {most}, not {info.timeout}."))
+    if info.schedule is not None:
+        try:
+            parse_schedule(*read_schedule(info.schedule), timezone=info.timezone or "UTC").check_future(now)
+        except Invalid as error:
+            found.append(error)
+        if trouble := trouble_without_parameter(info.params_schema):
+            found.append(trouble)
+    return found
 
 
 def checked_zone(name: str | None) -> str | None:

@@ -25,6 +25,7 @@ from orth.domain.jobs import (
     ALIASES,
     CONCURRENCY_LIMIT,
     HIGHEST_PRIORITY,
+    LONGEST_TIMEOUT,
     PARAM_LIMIT,
     PRIORITY_NAME,
     QUEUE_NAME,
@@ -143,7 +144,7 @@ class JobBody(BaseModel):
         Overlap.CLUSTER,
         description="Where the block strategy holds: cluster, across all executors, or executor, on each for itself.",
     )
-    executor_timeout: StrictInt = Field(0, ge=0, le=7 * 86_400, description="Seconds; 0 = no limit.")
+    executor_timeout: StrictInt = Field(0, ge=0, le=LONGEST_TIMEOUT, description="Seconds; 0 = no limit.")
     executor_fail_retry_count: StrictInt = Field(0, ge=0, le=100)
     retry_policy: RetryPolicyBody | None = Field(
         None, description="Pauses between attempts and what is not tried again; null: at once, whatever the failure."
