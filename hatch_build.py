@@ -1,12 +1,14 @@
 """Refuse to build a distribution without the console, which is built before and is not in git."""
 
 import os
+import runpy
 from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-CONSOLE = Path("src/orth/coordinator/http/console/index.html")
+RULES = Path("src/orth/distribution.py")
+CONSOLE = Path("src/orth/coordinator/http/console")
 
 
 class ConsoleHook(BuildHookInterface[Any]):
@@ -16,7 +18,7 @@ class ConsoleHook(BuildHookInterface[Any]):
         """Editable installations run from the tree, where the console can be built later."""
         if version == "editable" or os.environ.get("ORTH_BUILD_HEADLESS") == "1":
             return
-        if not (Path(self.root) / CONSOLE).is_file():
-            self.app.abort(
-                "The console is not built. Run: make console. To build Orth without it, set ORTH_BUILD_HEADLESS=1."
-            )
+        root = Path(self.root)
+        trouble = runpy.run_path(str(root / RULES))["console_trouble"](root / CONSOLE)
+        if trouble is not None:
+            self.app.abort(f"{trouble} Run: make console. To build Orth without it, set ORTH_BUILD_HEADLESS=1.")

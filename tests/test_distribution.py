@@ -4,10 +4,12 @@ import re
 import shlex
 import sys
 import tomllib
+from pathlib import Path
 
 import pytest
 
-from orth.distribution import DISTRIBUTION, install_command, requirement
+from orth import distribution
+from orth.distribution import DISTRIBUTION, console_remedy, console_trouble, install_command, lacking_console, requirement
 from tests.test_repository import REPOSITORY, lines_with
 
 OTHER_PROJECT = re.compile(
@@ -39,6 +41,32 @@ def test_every_extra_is_part_of_all() -> None:
     assert extras["all"] == [requirement(",".join(names))]
 
 
+@pytest.mark.parametrize(
+    ("files", "trouble"),
+    [
+        ({}, "The console is not built."),
+        ({"index.html": "<html></html>"}, "The console is incomplete: its code is missing."),
+        ({"index.html": '<base href="./"><script src="./a/b.js">'}, "The console is incomplete: a/b.js is missing."),
+        ({"index.html": '<script src="a/b.js">', "a/b.js": "1"}, None),
+        ({"index.html": '<a href="https://example.org"><script src="./b.js">', "b.js": "1"}, None),
+    ],
+)
+def test_a_console_has_every_file_that_its_page_names(
+    tmp_path: Path, files: dict[str, str], trouble: str | None
+) -> None:
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert console_trouble(tmp_path) == trouble
+
+
+def test_an_installed_package_is_not_told_to_build_the_console(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (lacking_console(), console_remedy()) == ("not built: make console", "Run: make console")
+    monkeypatch.setattr(distribution, "_SOURCE", tmp_path)
+    assert lacking_console() == "not in this installation"
+    assert console_remedy() == "Install a distribution of Orth that contains it"
+
+
 def test_no_file_names_the_other_project_as_something_to_install() -> None:
     assert lines_with(OTHER_PROJECT) == []
 
@@ -47,4 +75,4 @@ def test_no_file_names_the_other_project_as_something_to_install() -> None:
 def test_the_other_project_is_recognised(name: str) -> None:
     assert OTHER_PROJECT.search(f"{'pip'} install {name}")
     assert OTHER_PROJECT.search(f"{'uv'} pip install '{name}'")
-    assert not OTHER_PROJECT.search(f"{'pip'} install '{requirement('server')}'")
+    assert not OTHER_PROJECT.search(f"{'pip'} install '{DISTRIBUTION}[server]'")

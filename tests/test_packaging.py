@@ -15,6 +15,8 @@ import pytest
 
 from tests.test_repository import REPOSITORY
 
+PAGE = """<!doctype html><html><head><base href="./"><link rel="icon" href="./orth.svg">
+<script type="module" crossorigin src="./assets/app.js" nonce="x"></script></head></html>"""
 CONSOLE = Path("src/orth/coordinator/http/console")
 FILES = ("pyproject.toml", "hatch_build.py", "README.md", "LICENSE", ".gitignore")
 
@@ -27,7 +29,7 @@ def tree(tmp_path: Path) -> Path:
     for name in FILES:
         shutil.copy(REPOSITORY / name, folder / name)
     code = folder / "src/orth"
-    for name in ("__init__.py", "version.py", "py.typed", "coordinator/http/__init__.py"):
+    for name in ("__init__.py", "version.py", "distribution.py", "py.typed", "coordinator/http/__init__.py"):
         (code / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(REPOSITORY / "src/orth" / name, code / name)
     return folder
@@ -48,8 +50,9 @@ def made(tree: Path, result: "subprocess.CompletedProcess[str]") -> Path:
 
 def build_console(tree: Path) -> None:
     (tree / CONSOLE / "assets").mkdir(parents=True)
-    (tree / CONSOLE / "index.html").write_text("<!doctype html>")
+    (tree / CONSOLE / "index.html").write_text(PAGE)
     (tree / CONSOLE / "assets/app.js").write_text("1")
+    (tree / CONSOLE / "orth.svg").write_text("<svg/>")
 
 
 def unpacked(archive: Path, folder: Path) -> Path:
@@ -86,6 +89,22 @@ def test_without_the_console_a_build_fails_with_a_sentence(tree: Path, hook: str
     assert "ORTH_BUILD_HEADLESS=1" in told
     assert "Traceback" not in told
     assert not list((tree / "dist").glob("*")) if (tree / "dist").exists() else True
+
+
+@pytest.mark.parametrize(
+    ("page", "trouble"),
+    [
+        (PAGE, "The console is incomplete: assets/app.js is missing. Run: make console."),
+        ("<!doctype html>", "The console is incomplete: its code is missing. Run: make console."),
+    ],
+)
+def test_an_incomplete_console_is_no_console(tree: Path, page: str, trouble: str) -> None:
+    build_console(tree)
+    (tree / CONSOLE / "index.html").write_text(page)
+    (tree / CONSOLE / "assets/app.js").unlink()
+    refused = build(tree, "build_wheel")
+    assert refused.returncode != 0
+    assert trouble in refused.stdout + refused.stderr
 
 
 def test_a_headless_build_is_asked_for(tree: Path, tmp_path: Path) -> None:

@@ -1,9 +1,12 @@
-"""What is installed: the name of the distribution, how to install a part of it, and whether it contains the console.
+"""What is installed: the name of the distribution, how to install a part of it, and the console.
 
 On the package index ``orth`` is another project. A hint that names it installs that project, and ``pip install
 --upgrade`` removes ours for it, so no other file says what to install.
+
+The build reads this file by itself (``hatch_build.py``): it imports nothing of Orth.
 """
 
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -12,9 +15,9 @@ DISTRIBUTION = "orth-scheduler"
 FOREIGN_DISTRIBUTION = "orth"
 """The other project, which has the name of our import package and of our command."""
 
-
-NO_CONSOLE = "not built: make console"
-"""What a process that serves the console shows if this installation has none."""
+_SOURCE = Path(__file__).parents[2]
+"""The folder of ``pyproject.toml``, where Orth runs from its source."""
+_ADDRESS = re.compile(r'\b(?:src|href)="([^"#?:]+)"')
 
 
 def built_console() -> Path:
@@ -22,8 +25,33 @@ def built_console() -> Path:
     return Path(__file__).parent / "coordinator" / "http" / "console"
 
 
+def console_trouble(folder: Path) -> str | None:
+    """Why the files in ``folder`` are no console; None if its page and all files that the page names are there."""
+    try:
+        page = (folder / "index.html").read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return "The console is not built."
+    named = [name for one in _ADDRESS.findall(page) if (name := one.removeprefix("./")) and not name.startswith("/")]
+    missing = [name for name in named if not (folder / name).is_file()]
+    if named and not missing:
+        return None
+    return f"The console is incomplete: {missing[0] if missing else 'its code'} is missing."
+
+
 def has_console() -> bool:
-    return (built_console() / "index.html").is_file()
+    return console_trouble(built_console()) is None
+
+
+def console_remedy() -> str:
+    """What to do where the console is missing: only a source tree can build it."""
+    if (_SOURCE / "Makefile").is_file():
+        return "Run: make console"
+    return "Install a distribution of Orth that contains it"
+
+
+def lacking_console() -> str:
+    """What a process that serves the console shows if this installation has none."""
+    return "not built: make console" if (_SOURCE / "Makefile").is_file() else "not in this installation"
 
 
 def requirement(extra: str) -> str:

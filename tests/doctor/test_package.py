@@ -26,7 +26,7 @@ def test_an_environment_without_the_other_project_is_fine(own: str | None) -> No
 
 @pytest.mark.parametrize(("built", "state"), [(True, State.OK), (False, State.WARN)])
 def test_a_missing_console_is_a_warning(built: bool, state: State, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("orth.doctor.package.has_console", lambda: built)
+    monkeypatch.setattr("orth.doctor.package.console_trouble", lambda _folder: None if built else "It is not built.")
     (verdict,) = look_at_console(case_of(), "")
     assert verdict.state is state
     assert ("make console" in verdict.next) is not built

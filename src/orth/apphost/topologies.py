@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from orth.apphost.resources import LOOPBACK, Kind, Ports, Resource, Topology, host_line, leads_here
-from orth.distribution import NO_CONSOLE, has_console
+from orth.distribution import has_console, lacking_console
 from orth.errors import CannotStart
 from orth.settings import Settings
 
@@ -168,7 +168,7 @@ class _Planning:
         environment = {**self._shared(), **self._own(part, name), **part.variables}
         command = (*_ORTH, "executor", part.target) if part.kind is Kind.AGENT else (*_ORTH, "server")
         after = tuple(other for awaited in part.awaited for other in awaited.names())
-        lacking = NO_CONSOLE if part.kind is Kind.CONSOLE and not has_console() else ""
+        lacking = lacking_console() if part.kind is Kind.CONSOLE and not has_console() else ""
         return Resource(name, part.kind, command, environment, url, port, after, self._patience(part.kind), lacking)
 
     def _shared(self) -> dict[str, str]:

@@ -3,7 +3,7 @@
 import sys
 from importlib.metadata import PackageNotFoundError, version
 
-from orth.distribution import DISTRIBUTION, FOREIGN_DISTRIBUTION, has_console
+from orth.distribution import DISTRIBUTION, FOREIGN_DISTRIBUTION, built_console, console_remedy, console_trouble
 from orth.doctor.case import Case
 from orth.doctor.verdicts import Verdict, ok, warn
 
@@ -27,9 +27,10 @@ def judge_package(own: str | None, foreign: str | None) -> Verdict:
 
 def look_at_console(_case: Case, _subject: str) -> list[Verdict]:
     """Only processes that serve the console need it, and this machine may run none."""
-    if has_console():
+    trouble = console_trouble(built_console())
+    if trouble is None:
         return [ok("The console is built.")]
-    return [warn("The console is not built: coordinators here serve the API only.", "Run: make console, and restart.")]
+    return [warn(f"{trouble} Coordinators here serve the API only.", f"{console_remedy()}, and restart.")]
 
 
 def _installed(name: str) -> str | None:

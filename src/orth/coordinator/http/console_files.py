@@ -23,6 +23,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from orth.distribution import console_remedy
+
 INDEX = "index.html"
 NONCE = "__ORTH_NONCE__"
 BASE = '<base href="./">'
@@ -38,8 +40,8 @@ _TYPES = {
     ".woff2": "font/woff2",
 }
 _WORTH_PACKING = 1000
-_NOT_BUILT = f"""<!doctype html><html lang="en"><head><meta charset="utf-8">{BASE}<title>Orth</title></head>
-<body><h1>The console is not built</h1><p>Run <code>make console</code> and start this coordinator again.
+_NO_CONSOLE = f"""<!doctype html><html lang="en"><head><meta charset="utf-8">{BASE}<title>Orth</title></head>
+<body><h1>There is no console here</h1><p>{console_remedy()}, and start this coordinator again.
 The API works without it: see <code>/api/openapi.json</code>.</p></body></html>"""
 
 
@@ -97,7 +99,7 @@ class ConsoleFiles:
     def _page(self, root: str) -> Response:
         index = self._assets.get(INDEX)
         nonce = secrets.token_urlsafe(16)
-        text = index.content.decode() if index else _NOT_BUILT
+        text = index.content.decode() if index else _NO_CONSOLE
         text = text.replace(BASE, f'<base href="{root}">').replace(NONCE, nonce)
         headers = {"Cache-Control": "no-store", **page_headers(nonce)}
         return HTMLResponse(text, status_code=200 if index else 503, headers=headers)
