@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from orth import distribution
-from orth.distribution import DISTRIBUTION, console_remedy, console_trouble, install_command, lacking_console, requirement
+from orth.distribution import DISTRIBUTION, console_remedy, console_trouble, install_command, lacking_console
 from tests.test_repository import REPOSITORY, lines_with
 
 OTHER_PROJECT = re.compile(
@@ -30,15 +30,29 @@ def test_the_distribution_has_the_name_that_hints_give() -> None:
     assert project()["scripts"] == {"orth": "orth.cli:main", DISTRIBUTION: "orth.cli:main"}
 
 
-def test_a_hint_installs_into_the_environment_of_the_process() -> None:
-    assert shlex.split(install_command("redis")) == [sys.executable, "-m", "pip", "install", "orth-scheduler[redis]"]
+def extras() -> dict[str, list[str]]:
+    found = project()["optional-dependencies"]
+    assert isinstance(found, dict)
+    return found
+
+
+@pytest.mark.parametrize("extra", sorted(set(extras()) - {"all"}))
+def test_a_hint_installs_what_the_part_needs_into_the_environment_of_the_process(
+    extra: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in ("installed", "in the path alone"):
+        python, *words = shlex.split(install_command(extra))
+        assert (python, words[:3]) == (sys.executable, ["-m", "pip", "install"])
+        names = [re.split(r"[<>=]", word)[0] for word in words[3:]]
+        assert names
+        assert sorted(names) == sorted(re.split(r"[<>=]", text)[0] for text in extras()[extra])
+        assert not any(name.startswith("orth") for name in names)
+        monkeypatch.setattr(distribution, "DISTRIBUTION", "a-distribution-that-is-not-there")
 
 
 def test_every_extra_is_part_of_all() -> None:
-    extras = project()["optional-dependencies"]
-    assert isinstance(extras, dict)
-    names = [name for name in extras if name != "all"]
-    assert extras["all"] == [requirement(",".join(names))]
+    names = [name for name in extras() if name != "all"]
+    assert extras()["all"] == [f"{DISTRIBUTION}[{','.join(names)}]"]
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
-"""What is installed: the name of the distribution, how to install a part of it, and the console.
+"""What is installed: the name of the distribution, the packages of its optional parts, and the console.
 
-On the package index ``orth`` is another project. A hint that names it installs that project, and ``pip install
---upgrade`` removes ours for it, so no other file says what to install.
+On the package index ``orth`` is another project, and ours is not there. A hint that names either could install what is
+not ours, so hints name the packages that an optional part needs, and no other file says what to install.
 
 The build reads this file by itself (``hatch_build.py``): it imports nothing of Orth.
 """
@@ -18,6 +18,7 @@ FOREIGN_DISTRIBUTION = "orth"
 _SOURCE = Path(__file__).parents[2]
 """The folder of ``pyproject.toml``, where Orth runs from its source."""
 _ADDRESS = re.compile(r'\b(?:src|href)="([^"#?:]+)"')
+_EXTRA = re.compile(r"""\bextra\s*==\s*["']([^"']+)["']""")
 
 
 def built_console() -> Path:
@@ -54,11 +55,19 @@ def lacking_console() -> str:
     return "not built: make console" if (_SOURCE / "Makefile").is_file() else "not in this installation"
 
 
-def requirement(extra: str) -> str:
-    """What pip has to install for an optional part."""
-    return f"{DISTRIBUTION}[{extra}]"
+def packages_of(extra: str) -> list[str]:
+    """The packages that an optional part needs."""
+    import tomllib
+    from importlib.metadata import PackageNotFoundError, requires  # only who lacks something waits for these
+
+    try:
+        stated = requires(DISTRIBUTION) or []
+    except PackageNotFoundError:  # the source tree alone is in sys.path
+        project = tomllib.loads((_SOURCE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+        return list(project["optional-dependencies"][extra])
+    return [text.partition(";")[0].strip() for text in stated if (found := _EXTRA.search(text)) and found[1] == extra]
 
 
 def install_command(extra: str) -> str:
-    """The command that installs an optional part into the environment of this process."""
-    return f'{shlex.quote(sys.executable)} -m pip install "{requirement(extra)}"'
+    """The command that installs what an optional part needs into the environment of this process."""
+    return shlex.join([sys.executable, "-m", "pip", "install", *packages_of(extra)])

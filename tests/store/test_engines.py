@@ -58,18 +58,14 @@ def test_an_unknown_database_is_refused_with_the_known_ones() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "module", "extra"),
-    [
-        ("postgresql://me@host/db", "psycopg", "postgres"),
-        ("mysql://me@host/db", "pymysql", "mysql"),
-        ("mariadb://me@host/db", "pymysql", "mysql"),
-    ],
+    ("text", "module"),
+    [("postgresql://me@host/db", "psycopg"), ("mysql://me@host/db", "pymysql"), ("mariadb://me@host/db", "pymysql")],
 )
 def test_a_missing_driver_is_named_with_what_to_install(
-    text: str, module: str, extra: str, monkeypatch: pytest.MonkeyPatch
+    text: str, module: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, module, None)  # importing it now fails as if it were not there
-    with pytest.raises(CannotStart, match=f'not installed.*{module}.*-m pip install "orth-scheduler\\[{extra}\\]"'):
+    with pytest.raises(CannotStart, match=f"not installed.*{module}.*-m pip install '?{module}"):
         open_engine(read_url(text), size=1, patience=1.0)
 
 

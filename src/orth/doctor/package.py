@@ -18,7 +18,7 @@ def judge_package(own: str | None, foreign: str | None) -> Verdict:
         return warn(
             f"The distribution {FOREIGN_DISTRIBUTION} {foreign} is installed here. It is another project, "
             "and its files can replace those of Orth.",
-            f"Run: {sys.executable} -m pip uninstall {FOREIGN_DISTRIBUTION}, and install {DISTRIBUTION} again.",
+            f"Run: {sys.executable} -m pip uninstall {FOREIGN_DISTRIBUTION}, and install Orth again (docs/running.md).",
         )
     if own is None:
         return ok(f"Orth runs from its source: {DISTRIBUTION} is not installed.")

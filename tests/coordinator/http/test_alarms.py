@@ -124,7 +124,7 @@ def test_apprise_is_refused_clearly_where_it_is_not_allowed_or_installed(
     allowed = Settings(alarms=AlarmsSection(apprise=True))
     monkeypatch.setitem(sys.modules, "apprise", None)  # as if it were not installed
     with Site(Path(shutil.copy(prepared, tmp_path / "orth.db")), allowed) as other:
-        assert "orth-scheduler[notify]" in other.admin().post(CHANNELS, body).problem(422)["hint"]
+        assert "Install apprise>=" in other.admin().post(CHANNELS, body).problem(422)["hint"]
 
 
 def test_a_channel_is_tried(local: Site) -> None:

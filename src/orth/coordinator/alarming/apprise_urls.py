@@ -13,7 +13,7 @@ from typing import Any
 
 from orth.coordinator.alarming.outbound import NotDelivered
 from orth.coordinator.alarming.texts import Alarm
-from orth.distribution import requirement
+from orth.distribution import packages_of
 from orth.errors import Invalid, quotable
 
 _PROGRAM = Path(__file__).with_name("apprise_process.py")
@@ -26,7 +26,7 @@ def apprise_library() -> Any:  # Any: it is not installed everywhere, and has no
     try:
         return import_module("apprise")
     except ModuleNotFoundError:
-        raise Invalid.of("apprise_missing", field="kind", requirement=requirement("notify")) from None
+        raise Invalid.of("apprise_missing", field="kind", requirement=" ".join(packages_of("notify"))) from None
 
 
 def check_urls(urls: list[str], *, allowed: bool) -> None:
