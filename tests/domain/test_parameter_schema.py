@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import BeforeValidator, ByteSize
 
 from orth import Executor, JobContext, Param
 from orth.domain.parameter_schema import misfit
@@ -27,6 +28,10 @@ def typed(
     weights: dict[str, int] | None = None,
     loud: bool = False,
     wait: timedelta = timedelta(),
+    share: Annotated[float, Param(gt=0, lt=1)] = 0.5,
+    colour: Annotated[int, BeforeValidator(lambda value: int(str(value), 16))] = 0,
+    either: int | str | None = None,
+    size: ByteSize | None = None,
 ) -> None: ...
 
 
@@ -62,6 +67,19 @@ def schema(name: str) -> dict[str, Any] | None:
         ('{"market": "nyse", "count": 10}', "count: 10 is more than 9"),
         ('{"market": "nyse", "count": 0}', "count: 0 is less than 1"),
         ('{"market": "nyse", "loud": null}', "loud: it should be a boolean"),
+        ('{"market": "nyse", "count": "abc"}', 'count: it should be an integer, not "abc"'),
+        ('{"market": "nyse", "count": 1.5}', "count: it should be an integer, not 1.5"),
+        ('{"market": "nyse", "count": "1.5"}', 'count: it should be an integer, not "1.5"'),
+        ('{"market": "nyse", "count": ""}', 'count: it should be an integer, not ""'),
+        ('{"market": "nyse", "count": "10"}', "count: 10 is more than 9"),
+        ('{"market": "nyse", "count": 4.0, "share": "5e-1", "loud": 1}', None),
+        ('{"market": "nyse", "count": " 0_4.0 "}', None),
+        ('{"market": "nyse", "count": true}', None),
+        ('{"market": "nyse", "share": "half"}', 'share: it should be a number, not "half"'),
+        ('{"market": "nyse", "share": "%s"}' % ("x" * 99), f'share: it should be a number, not "{"x" * 39}…'),
+        ('{"market": "nyse", "share": 0}', "share: 0 is not more than 0"),
+        ('{"market": "nyse", "share": "1.0"}', "share: 1.0 is not less than 1"),
+        ('{"market": "nyse", "colour": "ff", "either": "ff", "size": "5MB"}', None),
     ],
 )
 def test_a_parameter_and_the_handler_s_schema(text: str, said: str | None) -> None:
@@ -79,18 +97,21 @@ VALUES = st.recursive(
     | st.booleans()
     | st.integers(-20, 20)
     | st.floats(allow_nan=False)
-    | st.sampled_from(["paris", "7", "x"]),
+    | st.sampled_from(["paris", "7", "x"])
+    | st.text("0159_+-.e \u00a0naif", max_size=6)
+    | st.integers().map(str),
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from("ab"), inner, max_size=2),
     max_leaves=4,
 )
 NAMES = st.sampled_from(["market", "symbols", "since", "count", "price", "weights", "loud", "wait", "other"])
+NUMBERS = st.dictionaries(st.sampled_from(["count", "share", "colour", "either", "size"]), VALUES, max_size=3)
 
 
-@given(st.dictionaries(NAMES, VALUES, max_size=4))
-def test_nothing_is_refused_that_the_executor_takes(arguments: dict[str, Any]) -> None:
+@given(st.dictionaries(NAMES, VALUES, max_size=4), NUMBERS)
+def test_nothing_is_refused_that_the_executor_takes(arguments: dict[str, Any], numbers: dict[str, Any]) -> None:
     handler = app.get("typed")
     assert handler is not None
-    text = json.dumps(arguments)
+    text = json.dumps({"market": "nyse"} | arguments | numbers)
     try:
         handler.parameters.read(text)
     except Invalid:

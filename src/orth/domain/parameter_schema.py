@@ -1,18 +1,33 @@
 """Whether the parameter of a job can fit what its handler announced: the JSON schema of its arguments.
 
 The executor validates each trigger, leniently: a number may be written as text. Here only what it surely refuses is
-refused, so that a mistake shows when the job is saved and not at its first run. What is not understood fits.
+refused, so that a mistake shows when the job is saved and not at its first run. What is not understood fits, and so
+does any value of an argument that code of its author converts.
 """
 
 import json
+import math
+import operator
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from orth.errors import Invalid
 
+CONVERTED = "x-converted"
+"""What an executor writes into the schema of an argument that code of its author converts before it is checked."""
+
 _NAMED = 5
+_WHOLE = re.compile(r"[+-]?[0-9_]+(\.0*)?")
 _PARTS = {"array": list, "object": dict}
 _ARTICLE = {"integer": "an"}
+_BOUNDS = (
+    ("minimum", operator.lt, "less than"),
+    ("maximum", operator.gt, "more than"),
+    ("exclusiveMinimum", operator.le, "not more than"),
+    ("exclusiveMaximum", operator.ge, "not less than"),
+)
+_SHOWN = 40
 _SCALARS = ("string", "number", "integer", "boolean")
 
 
@@ -51,7 +66,7 @@ def trouble_without_parameter(schema: Mapping[str, Any] | None) -> Invalid | Non
 
 
 def _misfit_of_value(schema: Any, value: Any) -> str | None:
-    if not isinstance(schema, dict):
+    if not isinstance(schema, dict) or schema.get(CONVERTED):
         return None
     choices = schema.get("anyOf")
     if isinstance(choices, list) and choices:
@@ -69,18 +84,44 @@ def _misfit_of_value(schema: Any, value: Any) -> str | None:
         return f"it should be {_ARTICLE.get(kind, 'a')} {kind}"
     if kind == "string" and not isinstance(value, str) and "format" not in schema:
         return "it should be a string"
-    return _outside(schema, value) if kind in ("number", "integer") else None
-
-
-def _outside(schema: Mapping[str, Any], value: Any) -> str | None:
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if kind not in ("number", "integer") or isinstance(value, bool):
         return None
-    low, high = schema.get("minimum"), schema.get("maximum")
-    if isinstance(low, int | float) and value < low:
-        return f"{value} is less than {low}"
-    if isinstance(high, int | float) and value > high:
-        return f"{value} is more than {high}"
+    number = _number_of(value, whole=kind == "integer")
+    if number is None:
+        return f"it should be {_ARTICLE.get(kind, 'a')} {kind}, not {_quoted(value)}"
+    return _outside(schema, number)
+
+
+def _number_of(value: float | str, *, whole: bool) -> int | float | None:
+    """The number that an executor may read from a number or a text; None if there is none."""
+    if isinstance(value, str):
+        text = value.strip()
+        if whole:
+            return _read_number(text.partition(".")[0], int) if _WHOLE.fullmatch(text) else None
+        return _read_number(text.replace("_", ""), float)
+    return None if whole and isinstance(value, float) and not value.is_integer() else value
+
+
+def _read_number(text: str, kind: type[int] | type[float]) -> int | float | None:
+    try:
+        return kind(text)
+    except ValueError:
+        return None
+
+
+def _outside(schema: Mapping[str, Any], value: float) -> str | None:
+    if math.isnan(value):
+        return None
+    for bound, is_beyond, said in _BOUNDS:
+        limit = schema.get(bound)
+        if isinstance(limit, int | float) and is_beyond(value, limit):
+            return f"{value} is {said} {limit}"
     return None
+
+
+def _quoted(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
 def _with_example(kind: str) -> str:

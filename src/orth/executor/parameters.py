@@ -22,8 +22,11 @@ from typing import Annotated, Any, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
 from pydantic.errors import PydanticUserError
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import PydanticSerializationError, to_json
+from pydantic_core.core_schema import BeforeValidatorFunctionSchema, WrapValidatorFunctionSchema
 
+from orth.domain.parameter_schema import CONVERTED
 from orth.errors import Invalid
 from orth.executor.context import JobContext
 
@@ -240,9 +243,23 @@ def _model(taken: list[Parameter], handler: str) -> type[BaseModel]:
         raise Invalid(f"Handler {handler} takes an argument that JSON cannot carry: {_first_line(error)}") from None
 
 
+class _Schemas(GenerateJsonSchema):
+    """Marks where code of the author converts a value before Pydantic checks it: a value of another type may fit."""
+
+    def function_before_schema(self, schema: BeforeValidatorFunctionSchema) -> JsonSchemaValue:
+        return _marked(super().function_before_schema(schema))
+
+    def function_wrap_schema(self, schema: WrapValidatorFunctionSchema) -> JsonSchemaValue:
+        return _marked(super().function_wrap_schema(schema))
+
+
+def _marked(schema: JsonSchemaValue) -> JsonSchemaValue:
+    return {**schema, CONVERTED: True} if "type" in schema else schema
+
+
 def _schema(model: type[BaseModel], handler: str) -> dict[str, Any]:
     try:
-        schema = model.model_json_schema()
+        schema = model.model_json_schema(schema_generator=_Schemas)
     except PydanticUserError as error:
         raise Invalid(f"Handler {handler} takes an argument that JSON cannot carry: {_first_line(error)}") from None
     for name, described in schema.get("properties", {}).items():
