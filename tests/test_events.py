@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import pytest
 
 from orth.events import Event, Events, LoopCrashed, LoopFailed, to_log
+from orth.executor.facts import CallbacksFailed, RegistrationFailed
 from orth.testing import Recorder
 
 
@@ -18,6 +19,20 @@ class Happened(Event):
 def test_sentences_are_made_of_facts() -> None:
     assert str(Happened("something")) == "something happened"
     assert "next try in 1.5 s" in str(LoopFailed("Due", "away", 1.5))
+
+
+@pytest.mark.parametrize(
+    ("event", "text"),
+    [
+        (LoopFailed("Due", "h:1 refused the connection.", 1.5), "Due: h:1 refused the connection; next try in 1.5 s"),
+        (RegistrationFailed("h:1 is away.", 2.0), "not registered: h:1 is away; next try in 2.0 s"),
+        (CallbacksFailed(3, "h:1 is away.", 2.0), "3 results wait: h:1 is away; next try in 2.0 s"),
+        (Happened("It"), "It happened"),
+        (Happened("It is late."), "It is late. happened"),
+    ],
+)
+def test_a_sentence_of_an_error_has_no_period_where_the_line_goes_on(event: Event, text: str) -> None:
+    assert str(event) == text
 
 
 def test_a_broken_listener_is_dropped_and_the_others_hear(caplog: pytest.LogCaptureFixture) -> None:

@@ -7,9 +7,11 @@ listener must not stop the work it listens to.
 """
 
 import logging
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, fields
+from functools import cache
 from typing import ClassVar
 
 log = logging.getLogger("orth")
@@ -17,14 +19,25 @@ log = logging.getLogger("orth")
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Base of all facts. ``sentence`` may use the fields in braces."""
+    """Base of all facts. ``sentence`` may use the fields in braces. Where it goes on behind an error, the period of the
+    error is left out.
+    """
 
     level: ClassVar[int] = logging.INFO
     sentence: ClassVar[str] = ""
 
     def __str__(self) -> str:
         facts = {f.name: getattr(self, f.name) for f in fields(self)}
+        for name in _within(self.sentence):
+            if isinstance(facts[name], str):
+                facts[name] = facts[name].removesuffix(".")
         return self.sentence.format(**facts)
+
+
+@cache
+def _within(sentence: str) -> tuple[str, ...]:
+    """The fields behind which a sentence goes on."""
+    return tuple(re.findall(r"\{(\w+)\}(?=[;:,)])", sentence))
 
 
 Listener = Callable[[Event], None]
