@@ -10,7 +10,7 @@ program can say it in another language: ``orth.sayings`` has the words for all o
 them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Self
 
@@ -266,10 +266,20 @@ class CannotStart(OrthError):
 
 
 class ApiProblem(OrthError):
-    """What an API answered instead of doing what it was asked; ``status`` is the answer's."""
+    """What an API answered instead of doing what it was asked, with the ``status`` and ``code`` of the answer.
+    ``troubles`` are the wrong fields, each with what is wrong.
+    """
 
     kind = "api-problem"
 
-    def __init__(self, status: int, message: str, *, hint: str | None = None) -> None:
+    def __init__(
+        self,
+        status: int,
+        message: str,
+        *,
+        hint: str | None = None,
+        code: str | None = None,
+        troubles: Sequence[tuple[str, str]] = (),
+    ) -> None:
         super().__init__(message, hint=hint)
-        self.status = status
+        self.status, self.code, self.troubles = status, code, tuple(troubles)

@@ -2,9 +2,12 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from orth.cli.api_client import ApiClient
+from orth.errors import ApiProblem, Conflict, NotFound
 from tests.cli.conftest import Run
 from tests.cli.running import orth as run_orth
 from tests.cli.signed_in import SignedIn
@@ -88,6 +91,81 @@ def test_a_job_that_cannot_be_is_refused_with_what_to_do(orth: Orth, run: Run) -
     assert "CRON" not in orth("edit", job_id, "--schedule", "none")
 
 
+def test_a_job_that_cannot_be_started_is_not_created(orth: Orth, run: Run) -> None:
+    orth.site.group()
+    announce(orth, {"name": "sync"})
+    for words in ((), ("--schedule", "none")):
+        refused = run("job", "create", "demo", "sync", *words, "--start", **orth.environ)
+        assert (refused.exit_code, "without a schedule cannot be started" in refused.output) == (2, True)
+    assert orth("list", "-o", "name") == ""
+
+
+def test_a_job_that_is_not_started_is_said_to_be_there(orth: Orth, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    orth.site.group()
+    announce(orth, {"name": "sync", "schedule": "FIX_RATE 30s"})
+    call = ApiClient.call
+
+    def refusing(client: ApiClient, method: str, path: str, **named: Any) -> Any:
+        if path.endswith("/start"):
+            raise ApiProblem(403, "You may not start jobs.", hint="Ask an administrator.")
+        return call(client, method, path, **named)
+
+    monkeypatch.setattr(ApiClient, "call", refusing)
+    refused = run("job", "create", "demo", "sync", "--start", **orth.environ).exception
+    job_id = orth("list", "-o", "name").strip()
+    assert isinstance(refused, ApiProblem)
+    assert refused.status == 403
+    assert str(refused) == (
+        f"Job {job_id} (sync) was created and is stopped: You may not start jobs. Ask an administrator."
+    )
+
+
+def test_a_refusal_names_the_options_of_the_command(orth: Orth, run: Run) -> None:
+    orth.site.group()
+    announce(orth, {"name": "sync"})
+    words = ("--name", " ", "--timeout", "999999", "--set", "tags=a,b", "--set", "nonsense=1")
+    refused = str(run("job", "create", "demo", "sync", *words, **orth.environ).exception)
+    for said in (
+        "--name: String should have at least 1 character",
+        "--timeout: Input should be less than or equal to 604800",
+        '--set tags: Input should be a valid list, such as ["A", "B"]',
+        "--set nonsense: there is no such field",
+    ):
+        assert said in refused
+    job_id = orth("create", "demo", "sync", "-o", "name").strip()
+    assert "--timeout: Input should be" in str(run("job", "edit", job_id, *words[2:4], **orth.environ).exception)
+
+
+def test_an_unknown_handler_can_be_saved_as_the_hint_says(orth: Orth, run: Run) -> None:
+    orth.site.group()
+    announce(orth, {"name": "sync"})
+    refused = str(run("job", "create", "demo", "sink", **orth.environ).exception)
+    assert refused.endswith("Known: sync. To save it anyway: --any-handler")
+    made = json.loads(orth("create", "demo", "sink", "--any-handler", "-o", "json"))
+    assert made["executor_handler"] == "sink"
+    job_id = str(made["id"])
+    assert "--any-handler" in str(run("job", "edit", job_id, "--handler", "sank", **orth.environ).exception)
+    assert "sank" in orth("edit", job_id, "--handler", "sank", "--any-handler")
+
+
+def test_a_job_is_named_by_its_group_and_its_name(orth: Orth, run: Run) -> None:
+    group = orth.site.group()
+    job_id = str(orth.site.job(job_group=group, job_desc="nightly/all", **HOURLY))
+    for _ in range(2):
+        orth.site.job(job_group=group, job_desc="twice")
+    assert orth("show", "demo/nightly/all") == orth("show", job_id)
+    assert "State     started" in orth("start", "demo/nightly/all")
+    assert "State     stopped" in orth("stop", "demo/nightly/all")
+    assert orth("next", "demo/nightly/all", "-n", "1").startswith("LOCAL")
+    assert orth("trigger", "demo/nightly/all").startswith("EXECUTION")
+    assert "Fires  24" in orth("backfill", "demo/nightly/all", *SPAN, "--dry-run")
+    assert "daily" in orth("edit", "demo/nightly/all", "--name", "daily")
+    for named, kind in (("demo/nobody", NotFound), ("nobody/daily", NotFound), ("demo/twice", Conflict)):
+        assert isinstance(run("job", "show", named, **orth.environ).exception, kind)
+    other = str(orth.site.job(job_group=group, job_desc="other"))
+    assert orth("delete", "demo/other") == f"Deleted job {other} (other).\n"
+
+
 def test_a_job_is_shown_started_and_stopped(orth: Orth) -> None:
     group = orth.site.group()
     child = orth.site.job(job_group=group)
@@ -156,7 +234,7 @@ def test_a_backfill_is_previewed_and_begun(orth: Orth) -> None:
     ("arguments", "code", "words"),
     [
         (("show", "999"), 3, "There is no job 999."),
-        (("show", "nonsense"), 2, "not a valid integer"),
+        (("show", "nonsense"), 2, "'nonsense' is neither the id of a job nor GROUP/NAME."),
         (("backfill", "1"), 2, "Missing option '--from'"),
         (("backfill", "1", *SPAN), 5, "CRON or FIX_RATE"),
         (("trigger", "1", "--address", "http://evil.example"), 1, "is not an executor of"),

@@ -276,7 +276,8 @@ class ApiClient(AbstractContextManager["ApiClient"]):
             if self._password_file is not None:
                 hint = f"Sign in with: orth login --password-stdin < {self._password_file}"
         detail = str(told.get("detail") or f"The server answered HTTP {answer.status}.")
-        raise ApiProblem(answer.status, detail, hint=hint)
+        troubles = [(str(one["field"]), str(one["message"])) for one in told.get("errors") or ()]
+        raise ApiProblem(answer.status, detail, hint=hint, code=told.get("code"), troubles=troubles)
 
 
 def _json_of(answer: "BaseHTTPResponse") -> Any:

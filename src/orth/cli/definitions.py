@@ -8,6 +8,7 @@ from typing import Any, TextIO
 import click
 
 from orth.cli.api_client import ApiChoice, ApiClient, api_options
+from orth.cli.options import any_handler_option, in_options
 from orth.cli.output import show_list
 from orth.domain.definitions import Definition, parts_of, told_twice
 from orth.errors import Invalid
@@ -21,9 +22,6 @@ _file_option = click.option(
     type=click.File(encoding="utf-8"),
     required=True,
     help="What `orth export` wrote; - is stdin.",
-)
-_handlers_option = click.option(
-    "--any-handler", is_flag=True, help="Accept handlers that no executor has announced yet."
 )
 _form_option = click.option(
     "-o",
@@ -55,7 +53,7 @@ def export(
 
 @click.command()
 @_file_option
-@_handlers_option
+@any_handler_option
 @_form_option
 @api_options
 def plan(api: ApiChoice, file: TextIO, any_handler: bool, output: str) -> None:
@@ -79,7 +77,7 @@ def plan(api: ApiChoice, file: TextIO, any_handler: bool, output: str) -> None:
 
 @click.command()
 @_file_option
-@_handlers_option
+@any_handler_option
 @_form_option
 @api_options
 def apply(api: ApiChoice, file: TextIO, any_handler: bool, output: str) -> None:
@@ -175,7 +173,7 @@ def _name(one: dict[str, Any]) -> object:
 
 def _why(one: dict[str, Any]) -> str:
     if one["detail"]:
-        return f"{one['detail']} {one['hint'] or ''}".strip()
+        return f"{one['detail']} {in_options(one['hint']) or ''}".strip()
     return ", ".join(_change(change) for change in one["changes"])
 
 

@@ -7,10 +7,19 @@ import click
 
 from orth.cli.api_client import ApiChoice, ApiClient, api_options
 from orth.cli.group import find_group, group_names
-from orth.cli.job_words import definition_of, definition_options
+from orth.cli.job_words import (
+    definition_of,
+    definition_options,
+    job_argument,
+    job_path,
+    query_of,
+    refusals_in_options,
+)
 from orth.cli.options import key_option
 from orth.cli.output import output_option, show_list, show_one
 from orth.domain.executions import LogLevel
+from orth.domain.jobs import ScheduleType
+from orth.errors import ApiProblem
 
 _AS_A_PERSON = {"Orth-Client": "cli"}
 _PREVIEWED = 5  # of the fires at each end of a span
@@ -18,7 +27,7 @@ _PREVIEWED = 5  # of the fires at each end of a span
 
 @click.group()
 def job() -> None:
-    """Look after jobs and trigger them."""
+    """Look after jobs and trigger them. A job is named by its id or by GROUP/NAME."""
 
 
 @job.command(name="list")
@@ -48,13 +57,13 @@ def list_(api: ApiChoice, group: str | None, limit: int, output: str) -> None:
 
 
 @job.command()
-@click.argument("job_id", type=int)
+@job_argument
 @output_option
 @api_options
-def show(api: ApiChoice, job_id: int, output: str) -> None:
+def show(api: ApiChoice, job_: str, output: str) -> None:
     """Show one job."""
     with api.client() as client:
-        found = client.get(f"/api/v1/jobs/{job_id}")
+        found = client.get(job_path(client, job_))
         _show(client, found, output)
 
 
@@ -80,67 +89,75 @@ def create(api: ApiChoice, group: str, handler: str, started: bool, output: str,
         announced = client.get(f"/api/v1/groups/{group_id}/handlers")["items"]
         known = next((one for one in announced if one["name"] == handler), None)
         body = job_proposed(group_id, known or {"name": handler, "schedule": None, "timezone": None})
-        made = client.call("POST", "/api/v1/jobs", body={**body, **definition_of(words)})
+        body |= definition_of(words)
+        if started and body["schedule_type"] == ScheduleType.NONE:
+            raise click.UsageError(
+                "A job without a schedule cannot be started. Name a --schedule, or leave out --start."
+            )
+        with refusals_in_options():
+            made = client.call("POST", "/api/v1/jobs", body=body, query=query_of(words))
         if started:
-            made = client.call("POST", f"/api/v1/jobs/{made['id']}/start")
+            made = _started_first(client, made)
         _show(client, made, output)
 
 
 @job.command()
-@click.argument("job_id", type=int)
+@job_argument
 @click.option("--handler", metavar="NAME", help="Handler that the job runs.")
 @definition_options
 @output_option
 @api_options
-def edit(api: ApiChoice, job_id: int, handler: str | None, output: str, **words: Any) -> None:
+def edit(api: ApiChoice, job_: str, handler: str | None, output: str, **words: Any) -> None:
     """Change a job; what is not named stays."""
     changes = {**definition_of(words), **({} if handler is None else {"executor_handler": handler})}
     if not changes:
         raise click.UsageError("Nothing to change. Name an option, such as --schedule.")
-    with api.client() as client:
-        _show(client, client.call("PATCH", f"/api/v1/jobs/{job_id}", body=changes), output)
+    with api.client() as client, refusals_in_options():
+        path = job_path(client, job_)
+        _show(client, client.call("PATCH", path, body=changes, query=query_of(words)), output)
 
 
 @job.command()
-@click.argument("job_id", type=int)
+@job_argument
 @api_options
-def delete(api: ApiChoice, job_id: int) -> None:
+def delete(api: ApiChoice, job_: str) -> None:
     """Delete a job. Its executions stay until their retention ends."""
     with api.client() as client:
-        found = client.get(f"/api/v1/jobs/{job_id}")
-        client.call("DELETE", f"/api/v1/jobs/{job_id}")
-    click.echo(f"Deleted job {job_id} ({found['job_desc']}).")
+        path = job_path(client, job_)
+        found = client.get(path)
+        client.call("DELETE", path)
+    click.echo(f"Deleted job {found['id']} ({found['job_desc']}).")
 
 
 @job.command()
-@click.argument("job_id", type=int)
+@job_argument
 @output_option
 @api_options
-def start(api: ApiChoice, job_id: int, output: str) -> None:
+def start(api: ApiChoice, job_: str, output: str) -> None:
     """Let a job fire by its schedule."""
     with api.client() as client:
-        _show(client, client.call("POST", f"/api/v1/jobs/{job_id}/start"), output)
+        _show(client, client.call("POST", f"{job_path(client, job_)}/start"), output)
 
 
 @job.command()
-@click.argument("job_id", type=int)
+@job_argument
 @output_option
 @api_options
-def stop(api: ApiChoice, job_id: int, output: str) -> None:
+def stop(api: ApiChoice, job_: str, output: str) -> None:
     """Plan no further fires of a job; what is open goes on."""
     with api.client() as client:
-        _show(client, client.call("POST", f"/api/v1/jobs/{job_id}/stop"), output)
+        _show(client, client.call("POST", f"{job_path(client, job_)}/stop"), output)
 
 
 @job.command(name="next")
-@click.argument("job_id", type=int)
+@job_argument
 @click.option("-n", "count", type=click.IntRange(1, 100), default=10, show_default=True, help="How many fires.")
 @output_option
 @api_options
-def next_(api: ApiChoice, job_id: int, count: int, output: str) -> None:
+def next_(api: ApiChoice, job_: str, count: int, output: str) -> None:
     """Show when a job fires next."""
     with api.client() as client:
-        found = client.get(f"/api/v1/jobs/{job_id}/next", n=count)
+        found = client.get(f"{job_path(client, job_)}/next", n=count)
     fires = [{"id": fire["fire_time"], **fire} for fire in found["items"]]
     show_list(
         fires if output in ("table", "name") else found["items"],
@@ -155,7 +172,7 @@ def next_(api: ApiChoice, job_id: int, count: int, output: str) -> None:
 
 
 @job.command()
-@click.argument("job_id", type=int)
+@job_argument
 @click.option("--param", metavar="TEXT", help="Parameter for this once.  [default: the job's]")
 @click.option("--address", "addresses", multiple=True, metavar="URL", help="Executor to use; may be given again.")
 @click.option(
@@ -168,7 +185,7 @@ def next_(api: ApiChoice, job_id: int, count: int, output: str) -> None:
 @api_options
 def trigger(
     api: ApiChoice,
-    job_id: int,
+    job_: str,
     param: str | None,
     addresses: tuple[str, ...],
     log_level: str | None,
@@ -178,7 +195,7 @@ def trigger(
     """Run a job now; a broadcast on every address."""
     body = _body(executor_param=param, address_list=list(addresses) or None, log_level=log_level)
     with api.client() as client:
-        opened = client.call("POST", f"/api/v1/jobs/{job_id}/trigger", body=body, headers=_headers(key))
+        opened = client.call("POST", f"{job_path(client, job_)}/trigger", body=body, headers=_headers(key))
     executions = [{"id": one} for one in opened["execution_ids"]]
     if output in ("table", "name"):
         show_list(executions, output, {"execution": lambda one: one["id"]})
@@ -187,7 +204,7 @@ def trigger(
 
 
 @job.command()
-@click.argument("job_id", type=int)
+@job_argument
 @click.option(
     "--from", "start", required=True, metavar="INSTANT", help="First instant; local times are in the job's zone."
 )
@@ -202,7 +219,7 @@ def trigger(
 @api_options
 def backfill(
     api: ApiChoice,
-    job_id: int,
+    job_: str,
     start: str,
     end: str,
     at_once: int,
@@ -217,10 +234,10 @@ def backfill(
     body = _body(start=start, end=end, at_once=at_once, executor_param=param, skip_done=skip_done, max=most)
     with api.client() as client:
         if dry_run:
-            found = client.call("POST", f"/api/v1/jobs/{job_id}/trigger-batch", body={**body, "preview": True})
+            found = client.call("POST", f"{job_path(client, job_)}/trigger-batch", body={**body, "preview": True})
             show_one({"id": found["count"], **found} if output == "name" else found, output, _previewed)
         else:
-            show_one(_started(client, job_id, body, key), output, _batch)
+            show_one(_started(client, job_path(client, job_), body, key), output, _batch)
 
 
 def _show(client: ApiClient, one: dict[str, Any], output: str) -> None:
@@ -229,8 +246,18 @@ def _show(client: ApiClient, one: dict[str, Any], output: str) -> None:
     show_one(one, output, lambda shown: _described(shown, names))
 
 
-def _started(client: ApiClient, job_id: int, body: dict[str, Any], key: str | None) -> dict[str, Any]:
-    begun = client.call("POST", f"/api/v1/jobs/{job_id}/trigger-batch", body=body, headers=_headers(key))
+def _started_first(client: ApiClient, made: dict[str, Any]) -> dict[str, Any]:
+    """A new job, started; where that is refused, the job is there all the same, and the error says so."""
+    try:
+        started: dict[str, Any] = client.call("POST", f"/api/v1/jobs/{made['id']}/start")
+    except ApiProblem as refused:
+        said = f"Job {made['id']} ({made['job_desc']}) was created and is stopped: {refused.message}"
+        raise ApiProblem(refused.status, said, hint=refused.hint, code=refused.code) from None
+    return started
+
+
+def _started(client: ApiClient, path: str, body: dict[str, Any], key: str | None) -> dict[str, Any]:
+    begun = client.call("POST", f"{path}/trigger-batch", body=body, headers=_headers(key))
     found: dict[str, Any] = client.get(f"/api/v1/batches/{begun['batch_id']}")
     return found
 

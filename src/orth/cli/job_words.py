@@ -1,15 +1,20 @@
-"""The options of ``orth job create`` and ``orth job edit``, and the members of the API that they stand for."""
+"""How commands name a job, the options of ``orth job create`` and ``edit``, and what of the API they stand for."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import click
 
+from orth.cli.api_client import ApiClient
+from orth.cli.group import find_group
+from orth.cli.options import any_handler_option, in_options
 from orth.domain.jobs import BlockStrategy, RouteStrategy, ScheduleType
-from orth.errors import Invalid
+from orth.errors import ApiProblem, Conflict, Invalid, NotFound
 
 _F = TypeVar("_F", bound=Callable[..., Any])
+_PATH = "/api/v1/jobs"
 _NO_SCHEDULE = "none"
 _OPTIONS = (
     click.option("--name", metavar="TEXT", help="Name of the job.  [default: the handler]"),
@@ -23,8 +28,13 @@ _OPTIONS = (
     click.option("--block", type=click.Choice([one.value for one in BlockStrategy], case_sensitive=False)),
     click.option("--route", type=click.Choice([one.value for one in RouteStrategy], case_sensitive=False)),
     click.option(
-        "--set", "fields", multiple=True, metavar="FIELD=VALUE", help="Any other field of the API; may be given again."
+        "--set",
+        "fields",
+        multiple=True,
+        metavar="FIELD=VALUE",
+        help='Any other field of the API, a list as JSON: tags=\'["a","b"]\'. May be given again.',
     ),
+    any_handler_option,
 )
 _FIELDS = {
     "name": "job_desc",
@@ -35,6 +45,15 @@ _FIELDS = {
     "block": "executor_block_strategy",
     "route": "executor_route_strategy",
 }
+
+
+_SAID_AS = {field: f"--{word}" for word, field in _FIELDS.items()} | {
+    "schedule_type": "--schedule",
+    "schedule_conf": "--schedule",
+    "job_group": "GROUP",
+    "executor_handler": "HANDLER",
+}
+"""How a person has said what the API calls so."""
 
 
 def definition_options(command: _F) -> _F:
@@ -54,6 +73,48 @@ def definition_of(words: Mapping[str, Any]) -> dict[str, Any]:
             raise Invalid(f"--set {text} names no value.", hint="Write it as FIELD=VALUE.")
         found[field] = _value(value)
     return found
+
+
+def _checked_job(_context: click.Context, _parameter: click.Parameter, text: str) -> str:
+    if not text.isdecimal() and not all(text.partition("/")):
+        raise click.BadParameter(f"{text!r} is neither the id of a job nor GROUP/NAME.")
+    return text
+
+
+job_argument = click.argument("job_", metavar="JOB", callback=_checked_job)
+"""The id of a job, or its group and name as definitions write them, as ``job_``."""
+
+
+def job_path(client: ApiClient, named: str) -> str:
+    """The address of the job that a ``job_argument`` names."""
+    if named.isdecimal():
+        return f"{_PATH}/{named}"
+    group, _, name = named.partition("/")
+    job_group = find_group(client, group)["id"]
+    found = [one["id"] for one in client.items(_PATH, job_group=job_group) if one["job_desc"] == name]
+    if not found:
+        raise NotFound("job", named)
+    if len(found) > 1:
+        raise Conflict(f"Several jobs are called {named}: {', '.join(map(str, found))}.", hint="Name one by its id.")
+    return f"{_PATH}/{found[0]}"
+
+
+def query_of(words: Mapping[str, Any]) -> dict[str, str]:
+    """What the options say of the request."""
+    return {"allow_unknown_handler": str(words["any_handler"]).lower()}
+
+
+@contextmanager
+def refusals_in_options() -> Iterator[None]:
+    """Let refusals name the options of the command instead of the fields of the API."""
+    try:
+        yield
+    except ApiProblem as refused:
+        named = [f"{_SAID_AS.get(field, f'--set {field}')}: {said.rstrip('.')}" for field, said in refused.troubles]
+        message = f"{'; '.join(named)}." if named and refused.code == "invalid_request" else refused.message
+        raise ApiProblem(
+            refused.status, message, hint=in_options(refused.hint), code=refused.code, troubles=refused.troubles
+        ) from None
 
 
 def _schedule(text: str) -> dict[str, str]:

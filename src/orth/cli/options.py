@@ -48,6 +48,17 @@ def key_option(help_text: str) -> Callable[[F], F]:
     return click.option("--key", metavar="KEY", callback=_checked_key, help=help_text)
 
 
+any_handler_option = click.option(
+    "--any-handler", is_flag=True, help="Accept handlers that no executor has announced yet."
+)
+"""As ``any_handler``."""
+
+
+def in_options(hint: str | None) -> str | None:
+    """A hint of the API, with the option of ``any_handler_option`` in the place of the API's parameter."""
+    return hint and hint.replace("?allow_unknown_handler=true", "--any-handler")
+
+
 def process_options(command: F) -> F:
     """The options of every command that runs until it is stopped."""
     return config_option(log_level_option(command))

@@ -37,12 +37,13 @@ KINDS: Mapping[str, tuple[str, str | None]] = {
     "json_invalid": ("field_not_json", None),
 }
 """By what Pydantic calls it: the code, and the member of its context that is a fact."""
+_HOW = {"list_type": ', such as ["A", "B"]', "dict_type": ', such as {"A": 1}'}
 
 
 def sentence_of(one: Mapping[str, Any]) -> str:
     if one["type"] == "extra_forbidden":
         return "there is no such field"
-    return str(one["msg"]).removeprefix("Value error, ")
+    return str(one["msg"]).removeprefix("Value error, ") + _HOW.get(one["type"], "")
 
 
 def kind_of(one: Mapping[str, Any]) -> dict[str, Any]:
