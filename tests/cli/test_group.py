@@ -62,6 +62,16 @@ def test_executors_that_are_registered_get_their_group(orth: Orth, run: Run) -> 
     assert "There are: found." in str(other)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [((), "Nothing to change."), (("--title", ""), "it is empty"), (("--title", " "), "it is empty")],
+)
+def test_an_edit_changes_something(orth: Orth, run: Run, arguments: tuple[str, ...], said: str) -> None:
+    orth("create", "shop-app")
+    refused = run("group", "edit", "shop-app", *arguments, **orth.environ)
+    assert (refused.exit_code, said in refused.output) == (2, True)
+
+
 def test_a_group_with_jobs_stays(orth: Orth, run: Run) -> None:
     orth.site.job(job_group=orth.site.group())
     refused = orth.refused(run, "delete", orth("list", "-o", "name").strip())

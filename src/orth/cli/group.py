@@ -15,8 +15,16 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 _PATH = "/api/v1/groups"
 _UNCLAIMED = "/api/v1/executors/unclaimed"
 _WRITTEN = ("app_name", "title", "address_type", "address_list", "dialect")
+
+
+def _checked_title(_context: click.Context, _parameter: click.Parameter, title: str | None) -> str | None:
+    if title is not None and not title.strip():
+        raise click.BadParameter("it is empty.")  # the API would take the app name
+    return title
+
+
 _OPTIONS = (
-    click.option("--title", metavar="TEXT", help="Name for people.  [default: the app name]"),
+    click.option("--title", metavar="TEXT", callback=_checked_title, help="Name for people.  [default: the app name]"),
     click.option(
         "--address", "addresses", multiple=True, metavar="URL", help="Executor of a manual list; may be given again."
     ),
@@ -100,7 +108,7 @@ def create(api: ApiChoice, app_name: str, output: str, **given: Any) -> None:
 
 @group.command()
 @click.argument("app_name")
-@click.option("--title", metavar="TEXT", help="Name for people.  [default: the app name]")
+@click.option("--title", metavar="TEXT", callback=_checked_title, help="Name for people.  [default: the app name]")
 @output_option
 @api_options
 def adopt(api: ApiChoice, app_name: str, title: str | None, output: str) -> None:
@@ -123,6 +131,8 @@ def edit(api: ApiChoice, group_: str, auto: bool, output: str, **given: Any) -> 
     """Change a group; what is not named stays."""
     if auto and given["addresses"]:
         raise Invalid("A group uses either a manual list or the executors that register.", hint="Leave out --auto.")
+    if not auto and not _changed({}, **given):
+        raise click.UsageError("Nothing to change. Name an option, such as --title.")
     with api.client() as client:
         found = find_group(client, group_)
         body = {name: found[name] for name in _WRITTEN}
