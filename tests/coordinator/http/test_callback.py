@@ -159,6 +159,20 @@ def test_what_a_stopping_executor_cut_short_has_a_reason_of_its_own(
     assert shown(site, execution_id)["reason_code"] == reasons.EXECUTOR_STOPPED
 
 
+@pytest.mark.parametrize(("retries", "statuses"), [(0, ["failed"]), (1, ["failed", "init"])])
+def test_what_waited_in_a_stopping_executor_is_retried_only_where_the_job_has_retries(
+    site: Site, executor: Caller, retries: int, statuses: list[str]
+) -> None:
+    execution_id = site.execution(site.job(executor_fail_retry_count=retries))
+    site.dispatched(execution_id, ADDRESS)
+    told = "Not executed: the executor stopped."
+    report(executor, [{"logId": execution_id, "handleCode": 500, "handleMsg": told, "executorStopped": True}])
+    ended = shown(site, execution_id)
+    assert (ended["tag"], ended["reason_code"]) == ("Failed 200/500", reasons.EXECUTOR_STOPPED)
+    found = site.admin().get("/api/v1/executions").json["items"]
+    assert [one["status"] for one in sorted(found, key=lambda one: one["id"])] == statuses
+
+
 @pytest.mark.parametrize("code", [reasons.RESULT_LOST, reasons.NEVER_RESOLVED])
 def test_a_result_of_what_was_given_up_is_written_down_once_and_not_applied(
     site: Site, executor: Caller, execution_id: int, code: str
