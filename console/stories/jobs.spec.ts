@@ -330,7 +330,8 @@ test.describe('what is refused for one', () => {
     const parent = await made(page, 'Needs one', { child_jobid: [needed] });
     await bar.getByRole('button', { name: 'Delete' }).click();
     const dialog = page.getByRole('dialog', { name: 'Delete 2 jobs?' });
-    await expect(dialog).toContainText('Bulk without one');
+    await expect(dialog).toContainText('1 job is refused:');
+    await expect(dialog.getByRole('listitem')).toHaveText(['Bulk with a schedule', /^Bulk without one: Job/]);
     await dialog.getByRole('button', { name: 'Delete' }).click();
     const again = page.getByRole('dialog', { name: 'Delete 1 job?' }); // the other one is deleted
     await expect(again.getByRole('alert')).toContainText('Done for 1, not for 1.');

@@ -91,13 +91,18 @@ test('all jobs that match are done with by the server, also those not shown', as
   await dialog.getByRole('button', { name: 'Cancel' }).click();
   await bar.getByRole('button', { name: 'Delete' }).click();
   const deleting = page.getByRole('dialog', { name: 'Delete all jobs that match?' });
+  await expect(deleting).toContainText('This affects 260 jobs.');
+  await expect(deleting).toContainText('1 job is refused:');
   await deleting.getByRole('button', { name: 'Delete' }).click();
   await expect(deleting.getByRole('alert')).toContainText('Done for 260, refused for 1.', { timeout: 30_000 });
   await expect(deleting.getByRole('alert')).toContainText('Crowd without a schedule: Job');
   await expect(deleting.getByRole('progressbar')).toHaveAttribute('aria-valuenow', '100');
   await deleting.getByRole('button', { name: 'Cancel' }).click();
   await bar.getByRole('button', { name: 'Delete' }).click();
-  await expect(deleting).toContainText('This affects 1 job.');
+  await expect(deleting).toContainText('No matching job would change.');
+  await expect(deleting).toContainText('1 job is refused:');
+  await expect(deleting.getByRole('listitem')).toContainText('Crowd without a schedule: Job');
+  await expect(deleting.getByRole('button', { name: 'Delete' })).toBeDisabled();
   await expect(deleting.getByRole('progressbar')).toHaveCount(0);
   await deleting.getByRole('button', { name: 'Cancel' }).click();
   await call(page, 'DELETE', `/jobs/${parent}`);
@@ -222,8 +227,6 @@ test('who may edit nothing imports nothing', async ({ signedIn: admin, browser }
 });
 
 test.describe('in another language', () => {
-  test.use({ refusals: [409] });
-
   test('what the server refuses is told in it', async ({ signedIn: page }) => {
     const id = await made(page, 'Needed by another');
     const parent = await made(page, 'Needs it', { child_jobid: [id] });
@@ -235,8 +238,9 @@ test.describe('in another language', () => {
     const bar = page.getByRole('region', { name: 'Actions sur les tâches sélectionnées' });
     await bar.getByRole('button', { name: 'Supprimer' }).click();
     const dialog = page.getByRole('dialog', { name: 'Supprimer 1 tâche ?' });
-    await dialog.getByRole('button', { name: 'Supprimer' }).click();
-    await expect(dialog.getByRole('alert')).toContainText(`La tâche ${id} `);
+    await expect(dialog).toContainText('Aucune tâche correspondante ne changerait.');
+    await expect(dialog.getByRole('listitem')).toContainText(`Needed by another: La tâche ${id} `);
+    await expect(dialog.getByRole('button', { name: 'Supprimer' })).toBeDisabled();
     await call(page, 'DELETE', `/jobs/${parent}`);
     await call(page, 'DELETE', `/jobs/${id}`);
   });

@@ -57,9 +57,9 @@ async def test_what_is_open_is_found(db: Database) -> None:
     unsent, sent, ended = await db.tx(open_some, 3)
     await db.tx(assign, sent, ended)
     await db.tx(end_executions, [success(ended)], NOW)
-    assert await db.read(find_open, Filter(job_id=1), 10) == ([unsent, sent], 0)
-    assert await db.read(find_open, Filter(job_id=1), 1) == ([unsent], 1)
-    assert await db.read(find_open, Filter(job_id=2), 1) == ([], 0)
+    assert await db.read(find_open, Filter(job_id=1), 10) == ([unsent, sent], [])
+    assert await db.read(find_open, Filter(job_id=1), 1) == ([unsent], [sent])
+    assert await db.read(find_open, Filter(job_id=2), 1) == ([], [])
 
 
 @on_servers

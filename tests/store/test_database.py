@@ -32,6 +32,17 @@ async def test_a_transaction_gives_the_result_and_keeps_what_was_written(db: Dat
     assert await peer.read(names) == ["a", "b"]
 
 
+async def test_a_dry_run_gives_the_result_and_keeps_nothing(db: Database, peer: Database) -> None:
+    def put_and_list(connection: Connection, name: str, *, value: str) -> list[str]:
+        put(connection, name, value)
+        return names(connection)
+
+    assert await db.dry_run(put_and_list, "a", value="1") == ["a"]
+    assert await peer.read(names) == []
+    with pytest.raises(ZeroDivisionError):
+        await db.dry_run(lambda _connection: 1 // 0)
+
+
 async def test_an_exception_undoes_everything_and_arrives_unchanged(db: Database) -> None:
     class OutOfCoffee(Exception):
         pass

@@ -11,8 +11,8 @@ says today: what it said once, or was told for one execution, somebody may have 
 """
 
 import asyncio
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from dataclasses import dataclass, replace
 
 from orth.coordinator.finishing import tell
 from orth.coordinator.killing import Closed, Killing, close, may_start_yet, tell_of_kill
@@ -44,9 +44,12 @@ _PARTS = 4
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What came of a request for many. ``skipped`` were found and could not be done; ``left`` were not looked at."""
+    """What came of a request for many. ``ids`` were opened, ended or settled, for the executions ``of``. ``skipped``
+    were found and could not be done; ``left`` were not looked at.
+    """
 
     ids: list[int]
+    of: list[int]
     skipped: int = 0
     left: int = 0
     next_after: int | None = None
@@ -127,8 +130,8 @@ def do_many_again(
     connection: Connection, found: Failed, cause: TriggerCause, now: int, allowed: Allowed = EVERYTHING
 ) -> Done:
     """Do again, each once, what was found, unless somebody has done it again meanwhile."""
-    opened = _open_again(connection, hold_failed(connection, found.ids), cause, now, allowed)
-    return Done(opened, len(found.ids) - len(opened), found.left, found.next_after)
+    opened, of = _open_again(connection, hold_failed(connection, found.ids), cause, now, allowed)
+    return Done(opened, of, len(found.ids) - len(opened), found.left, found.next_after)
 
 
 def replay_named(
@@ -136,8 +139,8 @@ def replay_named(
 ) -> Done:
     """Do again those of these dead letters that wait for a decision."""
     waiting = hold_waiting(connection, ids, allowed.groups)
-    opened = _open_again(connection, hold_ended(connection, waiting), cause, now, allowed)
-    return Done(opened, len(set(ids)) - len(opened))
+    opened, of = _open_again(connection, hold_ended(connection, waiting), cause, now, allowed)
+    return Done(opened, of, len(set(ids)) - len(opened))
 
 
 def replay_found(
@@ -150,21 +153,19 @@ def replay_found(
 ) -> Done:
     """Do again the oldest dead letters that are as ``wanted``."""
     ids, left = find_waiting(connection, wanted, limit)
-    done = replay_named(connection, ids, cause, now, allowed)
-    return Done(done.ids, done.skipped, left)
+    return replace(replay_named(connection, ids, cause, now, allowed), left=left)
 
 
 def drop_named(connection: Connection, ids: Sequence[int], actor: str, groups: Collection[int] | None = None) -> Done:
     """Decide that nothing is to be done about those of these dead letters that wait for a decision."""
     dropped = drop_letters(connection, ids, actor, groups)
-    return Done(dropped, len(set(ids)) - len(dropped))
+    return Done(dropped, dropped, len(set(ids)) - len(dropped))
 
 
 def drop_found(connection: Connection, wanted: LetterFilter, limit: int, actor: str) -> Done:
     """Decide that nothing is to be done about the oldest dead letters that are as ``wanted``."""
     ids, left = find_waiting(connection, wanted, limit)
-    done = drop_named(connection, ids, actor)
-    return Done(done.ids, done.skipped, left)
+    return replace(drop_named(connection, ids, actor), left=left)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,14 +178,29 @@ class KilledMany:
 
 async def kill_many(db: Database, killing: Killing, wanted: Filter, limit: int, actor: Actor, now: int) -> KilledMany:
     """Close the oldest open executions that are as ``wanted``; what their executors are told comes after."""
-    ids, left = await db.read(find_open, wanted, limit)
+    killed = await _close_many(db, db.tx, wanted, limit, actor, now)
+    for one in killed.closed:
+        tell(killing.events, one.finished)
+    return killed
+
+
+async def preview_kill(db: Database, wanted: Filter, limit: int, actor: Actor, now: int) -> Done:
+    """What ``kill_many`` would do, by doing it in transactions that are rolled back."""
+    return (await _close_many(db, db.dry_run, wanted, limit, actor, now)).done
+
+
+_Close = Callable[[Connection, Sequence[int], Actor, int], list[Closed]]
+_Run = Callable[[_Close, Sequence[int], Actor, int], Awaitable[list[Closed]]]
+
+
+async def _close_many(db: Database, run: _Run, wanted: Filter, limit: int, actor: Actor, now: int) -> KilledMany:
+    ids, others = await db.read(find_open, wanted, limit)
     closed: list[Closed] = []
     for start in range(0, len(ids), _KILLED_IN_ONE):
-        closed += await db.tx(_close, ids[start : start + _KILLED_IN_ONE], actor, now)
-    for one in closed:
-        tell(killing.events, one.finished)
-    ended = sorted({finished.execution.id for one in closed for finished in one.finished})
-    return KilledMany(Done(ended, len(set(ids) - set(ended)), left), closed)
+        closed += await run(_close, ids[start : start + _KILLED_IN_ONE], actor, now)
+    ended = {finished.execution.id for one in closed for finished in one.finished}
+    left = len(set(others) - ended)  # an executor may end others of the job with the one it is told to end
+    return KilledMany(Done(sorted(ended), sorted(ended), len(set(ids) - ended), left), closed)
 
 
 async def tell_executors(killing: Killing, closed: Sequence[Closed], again_after: float) -> None:
@@ -222,11 +238,12 @@ def _open_again(
     cause: TriggerCause,
     now: int,
     allowed: Allowed,
-) -> list[int]:
+) -> tuple[list[int], list[int]]:
+    """The executions that were opened, and those that they do again."""
     found = jobs_by_id(connection, {one.job_id for one in ended})
     jobs = {job_id: job for job_id, job in found.items() if _is_in(job.job_group, allowed.groups)}
     befores = [(jobs[one.job_id], one) for one in ended if one.job_id in jobs]
     meant = [(job, one) for job, one in befores if not allowed.is_code_of_others(job, one)]
     opened = open_again(connection, meant, cause, now)
     mark_replayed(connection, opened.items())
-    return sorted(opened.values())
+    return sorted(opened.values()), sorted(opened)

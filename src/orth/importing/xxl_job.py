@@ -16,18 +16,10 @@ from orth.importing.mapping import Mapped, MappedJob, mapped
 from orth.importing.readings import offset_of, offset_there, readings, shown_offset
 from orth.importing.report import Report
 from orth.importing.storing import Wishes, store
-from orth.store.database import Connection, open_database
+from orth.store.database import open_database
 from orth.store.migrating import check_schema
 
 _PATIENCE = 60.0
-
-
-class _NotMeant(Exception):
-    """Ends the transaction of a dry run, with what it would have done."""
-
-    def __init__(self, report: Report) -> None:
-        super().__init__()
-        self.report = report
 
 
 def import_xxl_job(
@@ -69,15 +61,6 @@ def _check_app_name(app_name: str) -> None:
 
 async def _store(store_url: str, found: Mapped, wishes: Wishes, dry_run: bool, now: int) -> Report:
     with open_database(store_url, size=1, patience=_PATIENCE) as db:
-        if not dry_run:
-            return await db.tx(store, found, wishes, now)
-        try:
-            await db.tx(_rehearse, found, wishes, now)
-        except _NotMeant as rehearsed:
-            return rehearsed.report
-    raise AssertionError("a rehearsal always ends in its exception")
-
-
-def _rehearse(connection: Connection, found: Mapped, wishes: Wishes, now: int) -> None:
-    report = store(connection, found, wishes, now)
-    raise _NotMeant(replace(report, dry_run=True))
+        if dry_run:
+            return replace(await db.dry_run(store, found, wishes, now), dry_run=True)
+        return await db.tx(store, found, wishes, now)

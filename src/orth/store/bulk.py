@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from sqlalchemy import ColumnElement, Connection, Select, exists, select, union_all
+from sqlalchemy import Connection, Select, exists, select, union_all
 
 from orth.domain import reasons
 from orth.domain.executions import OPEN_PHASES, TEST_KEY, Execution, Status
@@ -20,9 +20,12 @@ _LOOKED_AT = 50_000
 _FAILED = frozenset(status for status in Status if status.terminal and status is not Status.SUCCESS)
 
 
-def find_open(connection: Connection, wanted: Filter, limit: int) -> tuple[list[int], int]:
-    """The oldest open executions that are as ``wanted``, at most ``limit``, and how many more there are."""
-    return _found(connection, [*conditions(wanted), executions.c.phase.in_(OPEN_PHASES)], limit)
+def find_open(connection: Connection, wanted: Filter, limit: int) -> tuple[list[int], list[int]]:
+    """The oldest open executions that are as ``wanted``, at most ``limit``, and the others, counted so far."""
+    asked = [*conditions(wanted), executions.c.phase.in_(OPEN_PHASES)]
+    found = select(executions.c.id).where(*asked).order_by(executions.c.id).limit(limit + COUNTED)
+    ids = list(connection.scalars(found))
+    return ids[:limit], ids[limit:]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,12 +99,6 @@ def hold_ended(connection: Connection, ids: Iterable[int]) -> list[Execution]:
         rows = select(executions).where(among(connection, executions.c.id, chunk), READABLE, executions.c.outcome != 0)
         held += [execution_of(row) for row in connection.execute(locked(rows.order_by(executions.c.id), connection))]
     return held
-
-
-def _found(connection: Connection, asked: Sequence[ColumnElement[bool]], limit: int) -> tuple[list[int], int]:
-    found = select(executions.c.id).where(*asked).order_by(executions.c.id).limit(limit + COUNTED)
-    ids = list(connection.scalars(found))
-    return ids[:limit], len(ids) - len(ids[:limit])
 
 
 def _done_again(connection: Connection, failed: Sequence[tuple[int, int]]) -> set[int]:

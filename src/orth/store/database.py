@@ -66,6 +66,16 @@ class _Way:
         self.engine.dispose()
 
 
+class _RolledBack(Exception):  # nothing is wrong: a dry run ends its transaction so
+    def __init__(self, result: Any) -> None:
+        super().__init__()
+        self.result = result
+
+
+def _roll_back(connection: Connection, unit: Callable[[Connection], Any]) -> None:
+    raise _RolledBack(unit(connection))
+
+
 class Transactions:
     """What is done with a store: each call is one transaction."""
 
@@ -76,6 +86,15 @@ class Transactions:
     async def tx(self, fn: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run ``fn(connection, …)`` in one transaction, again if the database asks for it, and give its result."""
         return await self._writing.run(partial(_last_arguments, fn, args, kwargs))
+
+    async def dry_run(self, fn: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run ``fn(connection, …)`` in one transaction as ``tx`` does, roll it back, and give its result."""
+        try:
+            await self.tx(_roll_back, partial(_last_arguments, fn, args, kwargs))
+        except _RolledBack as ended:
+            result: T = ended.result
+            return result
+        raise AssertionError("a dry run always ends in its exception")
 
     async def read(self, fn: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Like ``tx`` for functions that only look; on SQLite they do not wait for the writer."""

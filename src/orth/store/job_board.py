@@ -134,26 +134,26 @@ def count_jobs(connection: Connection, wanted: Wanted, online: dict[int, Online]
 
 def find_referrers(
     connection: Connection, wanted: Wanted, online: dict[int, Online], job_id: int, *, limit: int
-) -> list[int]:
+) -> list[Named]:
     """The jobs among those that are meant that need ``job_id``, or one that needs it; each after those that need it
     itself, so that they can be removed in this order. ``limit`` of them are looked at, at most.
     """
-    ordered: dict[int, None] = {}
+    ordered: dict[int, Named] = {}
     entered = {job_id}
-    stack = [job_id]
+    stack = [Named(job_id, "")]
     while stack:
-        one = stack[-1]
+        one = stack[-1].id
         needing = frozenset((*parents_of(connection, one), *sub_tasks_of(connection, one))) - entered
         needing = needing & wanted.ids if wanted.ids else needing
         meant = replace(wanted, ids=needing)
         found = find_jobs(connection, meant, online, before=None, limit=1)[0] if needing else []
         if found and len(entered) <= limit:
             entered.add(found[0].id)
-            stack.append(found[0].id)
+            stack.append(found[0])
         else:
-            ordered.setdefault(stack.pop())
+            ordered.setdefault(one, stack.pop())
     ordered.pop(job_id)
-    return list(ordered)
+    return list(ordered.values())
 
 
 def _conditions(

@@ -86,6 +86,24 @@ def test_dropped_letters_are_not_replayed(site: Site, admin: Caller, executor: C
 
 
 @pytest.mark.parametrize("action", ["replay", "drop"])
+@pytest.mark.parametrize("named", [True, False])
+def test_a_preview_equals_what_is_done(
+    site: Site, admin: Caller, executor: Caller, action: str, *, named: bool
+) -> None:
+    group = site.group()
+    kept, removed = (failed(site, executor, site.job(job_group=group)) for _ in range(2))
+    assert admin.call("DELETE", f"/api/v1/jobs/{shown(site, removed)['job_id']}").status == 204
+    query, body = ("", {"ids": [kept, removed, 404404]}) if named else (f"job_group={group}&", None)
+    before = site.state()
+    dry = admin.post(f"{LETTERS}/{action}?{query}dry_run=true", body).json
+    assert site.state() == before
+    done = admin.post(f"{LETTERS}/{action}?{query}", body).json
+    assert dry["execution_ids"] == ([kept] if action == "replay" else [kept, removed])
+    for name in ("done", "skipped", "left"):
+        assert dry[name] == done[name], name
+
+
+@pytest.mark.parametrize("action", ["replay", "drop"])
 @pytest.mark.parametrize(
     ("query", "body"),
     [

@@ -169,11 +169,48 @@ def test_many_are_killed_and_their_executors_told(site: Site, admin: Caller, exe
         assert dry["execution_ids"] == sent
         killed = admin.post(f"{EXECUTIONS}/bulk/kill?job_id={job_id}&max=2").json
         wait_until(lambda: [asked.path for asked in peer.requests] == ["/kill"], "the executor to be told, once")
-    assert (killed["done"], killed["left"]) == (4, 2)
+    assert (killed["done"], killed["left"]) == (4, 0)
     assert killed["execution_ids"] == [waiting, *sent], "an executor of another make ends a job as a whole"
     assert [shown(site, one)["reason_code"] for one in killed["execution_ids"]] == ["killed"] * 4
     assert shown(site, ended)["reason_code"] is None
     assert admin.post(f"{EXECUTIONS}/bulk/kill?job_id={job_id}").json["done"] == 0
+
+
+def test_the_preview_of_a_retry_leaves_out_what_the_retry_skips(site: Site, admin: Caller, executor: Caller) -> None:
+    group = site.group()
+    kept, removed = (failed(site, executor, site.job(job_group=group)) for _ in range(2))
+    assert admin.call("DELETE", f"/api/v1/jobs/{shown(site, removed)['job_id']}").status == 204
+    before = site.state()
+    dry = admin.post(f"{EXECUTIONS}/bulk/retry?status=failed&dry_run=true").json
+    assert site.state() == before
+    done = admin.post(f"{EXECUTIONS}/bulk/retry?status=failed").json
+    assert dry["execution_ids"] == [kept]
+    for name in ("done", "skipped", "left", "next_after"):
+        assert dry[name] == done[name], name
+
+
+@pytest.mark.parametrize("maximum", [1, 2, 100])
+def test_the_preview_of_a_kill_counts_what_third_party_executors_end_together(
+    site: Site, admin: Caller, monkeypatch: pytest.MonkeyPatch, maximum: int
+) -> None:
+    """However many are killed in one transaction."""
+    monkeypatch.setattr("orth.coordinator.replaying._KILLED_IN_ONE", 1)
+    group = site.group()
+    job_id, other = site.job(job_group=group), site.job(job_group=group)
+    with Peer(answering()) as peer:
+        sent = [site.execution(job_id) for _ in range(3)]
+        for one in sent:
+            site.dispatched(one, peer.address)
+        waiting = site.execution(other)
+        before = site.state()
+        dry = admin.post(f"{EXECUTIONS}/bulk/kill?job_group={group}&max={maximum}&dry_run=true").json
+        assert site.state() == before
+        done = admin.post(f"{EXECUTIONS}/bulk/kill?job_group={group}&max={maximum}").json
+        wait_until(lambda: bool(peer.requests), "the executor to be told")
+    assert {**dry, "dry_run": False} == done
+    everything = maximum == 100
+    assert dry["execution_ids"] == [*sent, *([waiting] if everything else [])]
+    assert dry["left"] == (0 if everything else 1)
 
 
 @pytest.mark.parametrize(

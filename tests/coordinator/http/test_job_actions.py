@@ -1,10 +1,13 @@
 """What is done to many jobs by filter: each by itself, with what is left, and only where one may."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from orth.coordinator.facts import ExecutionsOpened
 from orth.coordinator.http import job_actions
+from orth.coordinator.http.instants import shown_instant
 from tests.coordinator.http.live import Caller, Site
 from tests.coordinator.http.rights_site import RightsSite
 
@@ -56,6 +59,113 @@ def test_the_preview_names_exactly_the_jobs_that_change(site: Site, admin: Calle
     assert started(admin) == {"start": {stopped, running}, "stop": set()}[action]
     again = done(admin, f"{action}?all=true&dry_run=true")
     assert (again["done"], again["jobs"], again["skipped"]) == (0, [], 3)
+
+
+def outcome(answer: dict[str, Any]) -> dict[str, Any]:
+    """What a preview and the real request must agree in."""
+    return {name: answer[name] for name in ("done", "job_ids", "refused", "left", "skipped", "next_cursor")}
+
+
+def _expired_schedule(site: Site) -> tuple[str, dict[int, str]]:
+    """A single instant that passes before the job is started; another job that still has fires."""
+    group = site.group()
+    instant = shown_instant(site.clock.now() + 6_000)
+    late = site.job(job_group=group, schedule_type="AT", schedule_conf=instant)
+    site.job(job_group=group, **CRON)
+    site.clock.jump(8.0)
+    return "start?all=true", {late: "no_fire_left_since"}
+
+
+def _needed_and_busy(site: Site) -> tuple[str, dict[int, str]]:
+    """Two jobs with an open execution, and a child whose parent stays."""
+    group = site.group()
+    child = site.job(job_group=group, job_desc="child")
+    busy = [site.job(job_group=group, job_desc="busy", child_jobid=[child]) for _ in range(2)]
+    for job in busy:
+        site.execution(job)
+    ids = "&".join(f"id={one}" for one in (*busy, child))
+    return f"delete?{ids}", {busy[0]: "job_is_open", busy[1]: "job_is_open", child: "job_followed_by"}
+
+
+def _chain(site: Site) -> tuple[str, dict[int, str]]:
+    """Jobs that need each other, the needed ones newer and older, and one that an unlisted job needs."""
+    group = site.group()
+    jobs = [site.job(job_group=group, tags=["x"], job_desc=f"job {number}") for number in range(4)]
+    for parent, follower in ((0, 2), (2, 1), (1, 3)):
+        patched = site.admin().call("PATCH", f"/api/v1/jobs/{jobs[parent]}", {"child_jobid": [jobs[follower]]})
+        assert patched.status == 200
+    needed = site.job(job_group=group, tags=["x"], job_desc="needed")
+    site.job(job_group=group, child_jobid=[needed])
+    return "delete?tag=x", {needed: "job_followed_by"}
+
+
+def _used_key(site: Site) -> tuple[str, dict[int, str]]:
+    """A job that ran under another parameter with the same key."""
+    group = site.group()
+    used = site.job(job_group=group)
+    site.job(job_group=group)
+    asked = {"executor_param": "another"}
+    assert site.admin().post(f"/api/v1/jobs/{used}/trigger", asked, Idempotency_Key="k").status == 202
+    return "trigger?all=true", {used: "key_used"}
+
+
+@pytest.mark.parametrize("in_one", [1, 50])
+@pytest.mark.parametrize("scene", [_expired_schedule, _needed_and_busy, _chain, _used_key])
+def test_the_preview_equals_what_the_action_does(
+    site: Site,
+    admin: Caller,
+    monkeypatch: pytest.MonkeyPatch,
+    scene: Callable[[Site], tuple[str, dict[int, str]]],
+    in_one: int,
+) -> None:
+    """However many jobs one transaction of a preview tries."""
+    monkeypatch.setattr(job_actions, "_PREVIEWED_IN_ONE", in_one)
+    path, refused = scene(site)
+    key = {"Idempotency-Key": "k"}
+    before = site.state()
+    preview = done(admin, f"{path}&dry_run=true", **key)
+    assert site.state() == before
+    answer = done(admin, path, **key)
+    assert outcome(preview) == outcome(answer)
+    assert {one["id"]: one["code"] for one in preview["refused"]} == refused
+    assert {one["id"] for one in preview["jobs"]} == set(preview["job_ids"])
+
+
+def test_the_parts_of_a_preview_name_no_job_twice(site: Site, admin: Caller) -> None:
+    group = site.group()
+    child = site.job(job_group=group)
+    parent = site.job(job_group=group, child_jobid=[child])
+    first = done(admin, "delete?all=true&max=1&dry_run=true")
+    second = done(admin, f"delete?all=true&max=1&dry_run=true&cursor={first['next_cursor']}")
+    assert (first["job_ids"], second["job_ids"]) == ([parent], [child])
+
+
+def test_a_preview_emits_no_events(site: Site, admin: Caller) -> None:
+    site.job()
+    told: list[object] = []
+    stop = site.app.state.tools.events.listen(told.append)
+    assert done(admin, "trigger?all=true&dry_run=true")["done"] == 1
+    assert told == []
+    assert done(admin, "trigger?all=true")["done"] == 1
+    stop()
+    assert [type(one) for one in told] == [ExecutionsOpened]
+
+
+def test_one_transaction_of_a_preview_is_short(site: Site, admin: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SQLite has one writer: a preview of many jobs lets others write in between."""
+    group = site.group()
+    ids = {site.job(job_group=group, **CRON) for _ in range(5)}
+    monkeypatch.setattr(job_actions, "_PREVIEWED_FOR", -1.0)
+    parts: list[int] = []
+    real = site.db.dry_run
+
+    async def counted(*arguments: Any) -> Any:
+        parts.append(len(found := await real(*arguments)))
+        return found
+
+    monkeypatch.setattr(type(site.db), "dry_run", staticmethod(counted))
+    assert set(done(admin, "start?all=true&dry_run=true")["job_ids"]) == ids
+    assert parts == [1] * 5, "one at least, however long it takes"
 
 
 def test_what_is_skipped_is_counted_from_the_cursor_on(site: Site, admin: Caller) -> None:

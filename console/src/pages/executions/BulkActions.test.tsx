@@ -19,10 +19,10 @@ function slowServer() {
   const waiting: (() => void)[] = [];
   vi.spyOn(api, 'POST').mockImplementation(((_: string, { params }: { params: { query: Asked } }) => {
     const { dry_run = false, after = 0 } = params.query;
-    const left = Math.max(0, 1_200 - after - (dry_run ? 1 : 500));
-    const done = dry_run ? 1 : 1_200 - after - left;
+    const left = Math.max(0, 1_200 - after - 500);
+    const done = 1_200 - after - left;
     const next_after = left > 0 ? after + done : null;
-    const data = { dry_run, done, skipped: 0, left, next_after, execution_ids: [] };
+    const data = { dry_run, done, skipped: dry_run ? 3 : 0, left, next_after, execution_ids: [] };
     const answer = { data, response: Response.json(data) };
     if (dry_run) return Promise.resolve(answer);
     asked.push(params.query);
@@ -56,6 +56,8 @@ it('is done part by part until nothing is left, and never to what it opened itse
   const server = slowServer();
   begin();
   await screen.findByText('bulk.wouldRetry');
+  expect(screen.getByText('bulk.wouldSkip')).toBeTruthy();
+  expect(screen.getByText('bulk.untried')).toBeTruthy();
   pressed('bulk.retry');
   for (const after of [undefined, 500, 1_000]) {
     await waitFor(() => expect(server.asked.at(-1)?.after).toBe(after));

@@ -34,10 +34,11 @@ function BulkAction({ what, filters }: { what: Bulk; filters: ExecutionFilters }
   const [open, setOpen] = useState(false);
   const stopped = useRef(false);
   const would = useQuery({
-    queryKey: ['executions', 'bulk', what, filters],
+    queryKey: ['preview', 'executions', what, filters], // not told live: to look again is to try it again
     queryFn: () => doToMany(what, filters, { dryRun: true }),
     enabled: open && !busy,
     staleTime: 0,
+    refetchOnWindowFocus: false,
   });
   const isNothing = would.data !== undefined && matchesNothing(would.data);
 
@@ -106,13 +107,14 @@ function Preview({ what, would }: { what: Bulk; would: UseQueryResult<ManyDone> 
   const { t } = useTranslation('executions');
   if (would.isPending || would.isFetching) return <p className="muted">{t('bulk.counting')}</p>;
   if (would.isError) return <ProblemNotice error={would.error} />;
-  const { done, left, next_after } = would.data;
-  const count = done + left;
+  const { done: count, left, skipped, next_after } = would.data;
   if (matchesNothing(would.data)) return <p>{what === 'retry' ? t('bulk.noneToRetry') : t('bulk.noneToKill')}</p>;
   const isAll = left < COUNTED && (left > 0 || next_after === null);
   return (
     <>
       <p>{what === 'retry' ? t('bulk.wouldRetry', { count }) : t('bulk.wouldKill', { count })}</p>
+      {skipped > 0 && <p>{t('bulk.wouldSkip', { count: skipped })}</p>}
+      {left > 0 && <p>{t('bulk.untried', { count: left })}</p>}
       {!isAll && <p className="muted">{t('bulk.perhapsMore')}</p>}
     </>
   );

@@ -55,13 +55,13 @@ export type Bulk = 'retry' | 'kill';
 /** Executions in one request, so that one sees it get on and it can be stopped. */
 const PART = 500;
 
-/** Do something to the next executions that match, the oldest first; or only tell how many match. */
+/** Do something to the next executions that match, the oldest first; or have the server try it and undo it. */
 export function doToMany(
   what: Bulk,
   filters: ExecutionFilters,
   asked: { dryRun: true } | { after: number | null },
 ): Promise<ManyDone> {
-  const how = 'dryRun' in asked ? { dry_run: true, max: 1 } : { max: PART };
+  const how = 'dryRun' in asked ? { dry_run: true, max: PART } : { max: PART };
   const query = { ...asQuery(filters), ...how };
   if (what === 'kill') return got(api.POST('/api/v1/executions/bulk/kill', { params: { query } }));
   const from = 'after' in asked && asked.after !== null ? { after: asked.after } : {};

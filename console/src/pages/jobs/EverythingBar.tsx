@@ -1,22 +1,20 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { Button, Progress } from 'antd';
-import { useEffect, useRef, useState } from 'react';
+import { useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Problem } from '@/api/problem';
 import { allowsSomewhere, type Permission, useSession } from '@/api/session';
 import { Export } from '@/pages/jobs/Export';
 import { doToAll, percent, type Sum } from '@/pages/jobs/everything';
 import type { JobFilters } from '@/pages/jobs/filters';
-import { JobNames, Skipped } from '@/pages/jobs/JobNames';
-import { type BulkDeed, definitionsOf, doToMatching } from '@/pages/jobs/queries';
+import { Preview } from '@/pages/jobs/Preview';
+import { type BulkDeed, definitionsOf, doToMatching, everything } from '@/pages/jobs/queries';
 import { ConfirmAction } from '@/parts/ConfirmAction';
-import { ProblemNotice, useKnownProblems } from '@/parts/ProblemNotice';
+import { useKnownProblems } from '@/parts/ProblemNotice';
 
 const NEEDS: Record<BulkDeed, Permission> = { start: 'operate', stop: 'operate', trigger: 'operate', delete: 'edit' };
 const TEXT = { start: 'start', stop: 'stop', trigger: 'run', delete: 'delete' } as const;
 const REFUSALS = 20;
-/** Jobs that are named before something is done to all that match. */
-const NAMED = 8;
 
 interface Props {
   filters: JobFilters;
@@ -50,7 +48,7 @@ function EverythingAction({ deed, filters, done }: { deed: BulkDeed; filters: Jo
   const known = useKnownProblems();
   const [sum, setSum] = useState<Sum | null>(null);
   const [opening, setOpening] = useState(0);
-  const [counted, setCounted] = useState(0); // at which opening: what was counted before may be wrong by now
+  const [tried, setTried] = useState(''); // at which opening: what was tried before may be wrong by now
   const key = useRef<string | null>(null); // kept until all of it has an answer: what ran before does not run again
 
   async function go(): Promise<string> {
@@ -94,46 +92,14 @@ function EverythingAction({ deed, filters, done }: { deed: BulkDeed; filters: Jo
         setSum(null);
         setOpening(opening + 1);
       }}
-      ready={counted === opening}
+      ready={tried === String(opening)}
       act={go}
     >
       {sum ? (
         <Progress percent={percent(sum)} aria-label={t('bulk.progress')} />
       ) : (
-        <Counted deed={deed} filters={filters} opening={opening} done={setCounted} />
+        <Preview deed={deed} asked={everything(filters)} time={String(opening)} done={setTried} />
       )}
     </ConfirmAction>
-  );
-}
-
-interface CountedProps {
-  deed: BulkDeed;
-  filters: JobFilters;
-  opening: number;
-  /** Told of the opening it was counted at. */
-  done: (opening: number) => void;
-}
-
-/** How many it would be, counted by the server where one may do it. */
-function Counted({ deed, filters, opening, done }: CountedProps) {
-  const { t } = useTranslation('jobs');
-  const would = useQuery({
-    queryKey: ['executions', 'everything', deed, filters, opening],
-    queryFn: () => doToMatching(deed, filters, { dryRun: true, max: NAMED }),
-    gcTime: 0,
-  });
-  const count = would.data ? would.data.done + would.data.left : 0;
-  useEffect(() => {
-    if (count > 0) done(opening);
-  }, [count, opening, done]);
-  if (would.isPending) return <p className="muted">{t('bulk.counting')}</p>;
-  if (would.isError) return <ProblemNotice error={would.error} />;
-  const { jobs, left, skipped } = would.data;
-  return (
-    <>
-      <p>{count === 0 ? t('bulk.wouldNot') : t('bulk.would', { count })}</p>
-      {count > 0 && <JobNames names={jobs.map((job) => job.job_desc)} more={left} />}
-      {skipped > 0 && (deed === 'start' || deed === 'stop') && <Skipped deed={deed} count={skipped} />}
-    </>
   );
 }

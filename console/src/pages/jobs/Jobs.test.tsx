@@ -29,13 +29,13 @@ function asked(): unknown[] {
   vi.spyOn(api, 'POST').mockImplementation((async (path: string, { params }: { params: { query: object } }) => {
     told.push([path, params.query]);
     const data = {
-      dry_run: false,
-      done: 4,
-      job_ids: [],
+      dry_run: true,
+      done: 1,
+      job_ids: [2],
       refused: [],
       left: 0,
       skipped: 0,
-      jobs: [],
+      jobs: [{ id: 2, job_desc: 'job 2' }],
       next_cursor: null,
     };
     return { data, response: Response.json(data) };
@@ -56,6 +56,7 @@ function press(name: string): void {
 /** The jobs that are named before anything is done to them. */
 async function named(): Promise<(string | null)[]> {
   press('bulk.delete');
+  await screen.findByText('bulk.would');
   fireEvent.click(await screen.findByText('cancel'));
   return [...document.querySelectorAll('.bulk-names li')].map((one) => one.textContent);
 }
@@ -90,6 +91,7 @@ it('does nothing to jobs that were selected before and are not any more', async 
   expect(bar()).toBeNull();
   fireEvent.click(screen.getAllByLabelText('choose')[1] as HTMLElement);
   expect(await named()).toEqual(['job 2']);
+  expect(told.at(-1)).toEqual(['/api/v1/jobs/bulk/delete', { id: [2], dry_run: true }]);
   const text = screen.getByLabelText('filters.text');
   fireEvent.change(text, { target: { value: 'nothing' } });
   fireEvent.keyDown(text, { key: 'Enter', keyCode: 13 });

@@ -24,24 +24,67 @@ export type BulkDeed = 'start' | 'stop' | 'trigger' | 'delete';
 
 export interface BulkAsked {
   cursor?: string | null;
-  dryRun?: boolean;
-  max?: number;
   /** Under the same key nothing is run a second time. */
   key?: string;
 }
 
-/** Do something to the jobs that match, as many as the server does at once; or only tell how many. */
+/** Do something to the jobs that match, as many as the server does at once. */
 export function doToMatching(deed: BulkDeed, filters: JobFilters, asked: BulkAsked = {}): Promise<ManyJobsDone> {
-  const { cursor, dryRun, max, key } = asked;
-  const query = {
-    ...asQuery(filters),
-    all: true,
-    ...(cursor && { cursor }),
-    ...(dryRun && { dry_run: true }),
-    ...(max !== undefined && { max }),
-  };
+  const { cursor, key } = asked;
+  const query = { ...everything(filters), ...(cursor && { cursor }) };
   const header = key === undefined ? {} : { 'idempotency-key': key };
   return got(api.POST(`/api/v1/jobs/bulk/${deed}`, { params: { query, header } }));
+}
+
+/** What the server takes for all jobs that match. */
+export function everything(filters: JobFilters): BulkQuery {
+  return { ...asQuery(filters), all: true };
+}
+
+export type BulkQuery = Omit<BoardQuery, 'limit' | 'cursor'> & { all?: boolean };
+
+/** What would come of doing something to jobs: the server tries it and undoes it. */
+export interface Would {
+  jobs: ManyJobsDone['jobs'];
+  refused: ManyJobsDone['refused'];
+  /** Those that starting or stopping would not change. */
+  skipped: number;
+  /** Those that were not tried. */
+  left: number;
+}
+
+/** So many jobs are tried before something is done to more: each is work for the server. */
+const TRIED = 1_000;
+
+export async function wouldDo(deed: BulkDeed, asked: BulkQuery, signal?: AbortSignal): Promise<Would> {
+  const whole: Would = { jobs: [], refused: [], skipped: 0, left: 0 };
+  for (const query of inParts(asked)) {
+    let cursor: string | null = null;
+    do {
+      const part: ManyJobsDone = await got(
+        api.POST(`/api/v1/jobs/bulk/${deed}`, {
+          params: { query: { ...query, dry_run: true, ...(cursor && { cursor }) } },
+          signal,
+        }),
+      );
+      whole.jobs.push(...part.jobs);
+      whole.refused.push(...part.refused);
+      whole.left = part.left;
+      if (cursor === null) whole.skipped += part.skipped; // counted from there on
+      cursor = part.next_cursor;
+    } while (cursor !== null && whole.jobs.length + whole.refused.length < TRIED);
+  }
+  return whole;
+}
+
+/** The same question in several, where it names more jobs than one request takes. */
+function inParts(asked: BulkQuery): BulkQuery[] {
+  const ids = asked.id ?? [];
+  if (ids.length <= IDS_AT_ONCE) return [asked];
+  return Array.from({ length: Math.ceil(ids.length / IDS_AT_ONCE) }, (_, part) => ({
+    ...asked,
+    id: ids.slice(part * IDS_AT_ONCE, (part + 1) * IDS_AT_ONCE),
+  }));
 }
 
 /** Does something to these and only these; they are deleted in an order in which none is needed any more. */

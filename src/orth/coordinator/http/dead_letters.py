@@ -29,7 +29,7 @@ from orth.domain.executions import Status
 from orth.domain.jobs import TriggerCause
 from orth.errors import Invalid
 from orth.store.database import Connection
-from orth.store.dead_letters import DeadLetter, LetterFilter, LetterState, find_waiting, list_dead_letters
+from orth.store.dead_letters import DeadLetter, LetterFilter, LetterState, list_dead_letters
 
 router = APIRouter(prefix="/api/v1/dead-letters", tags=["dead letters"])
 
@@ -115,10 +115,10 @@ async def replay(
     _check_meant(wanted, named)
     groups = caller.rights.groups(Permission.OPERATE)
     wanted = wanted.within(groups)
-    if dry_run:
-        return would_do(*await tools.db.read(find_waiting, wanted, maximum, named.ids if named else None))
     cause, now = cause_of(orth_client), tools.clock.now()
     asked = Meant(wanted, None if named is None else named.ids, maximum, groups)
+    if dry_run:
+        return would_do(await tools.db.dry_run(_replay, caller, asked, cause, now))
     return opened(tools, await tools.db.tx(_replay, caller, asked, cause, now), cause)
 
 
@@ -135,9 +135,9 @@ async def drop(
     _check_meant(wanted, named)
     groups = caller.rights.groups(Permission.OPERATE)
     wanted = wanted.within(groups)
-    if dry_run:
-        return would_do(*await tools.db.read(find_waiting, wanted, maximum, named.ids if named else None))
     asked = Meant(wanted, None if named is None else named.ids, maximum, groups)
+    if dry_run:
+        return would_do(await tools.db.dry_run(_drop, caller, asked, tools.clock.now()))
     return many_done(await tools.db.tx(_drop, caller, asked, tools.clock.now()))
 
 

@@ -1,8 +1,9 @@
 """What is done to executions that are there already: one again, or many again or ended, by the filter of the list.
 
 A request for many works through the oldest first, up to ``max``, and says how many are left; sent again it goes on with
-those. A retry looks at so much of a history and no more: what follows is asked for by ``after``. ``dry_run`` tells what
-it would be about and changes nothing. It must say something about what it means.
+those. A retry looks at so much of a history and no more: what follows is asked for by ``after``. ``dry_run`` does the
+same in transactions that are rolled back, and so tells what would be done. A request must say something about what it
+means.
 """
 
 import secrets
@@ -26,6 +27,7 @@ from orth.coordinator.replaying import (
     do_many_again,
     kill_many,
     look_for_failed,
+    preview_kill,
     tell_executors,
     was_done_again,
     was_tried_since,
@@ -36,7 +38,7 @@ from orth.domain.executions import Status
 from orth.domain.jobs import TriggerCause
 from orth.errors import Conflict, Invalid
 from orth.store.audit import record
-from orth.store.bulk import Failed, find_open
+from orth.store.bulk import Failed
 from orth.store.database import Connection
 from orth.store.execution_filters import Filter
 from orth.store.group_scopes import group_of_execution
@@ -49,7 +51,7 @@ _FAILED = frozenset(Status) - _OPEN - {Status.SUCCESS}
 
 Max = Annotated[int, Query(alias="max", ge=1, le=AT_ONCE, description="How many at most; the oldest first.")]
 After = Annotated[int, Query(ge=0, le=2**63 - 1, description="Only executions after this one are looked at.")]
-DryRun = Annotated[bool, Query(description="Only tell which; change nothing.")]
+DryRun = Annotated[bool, Query(description="Try it, undo it, and tell what would be done.")]
 Once = Annotated[bool, Query(description="Not if it failed and was tried or done again since: 409.")]
 
 
@@ -102,11 +104,10 @@ async def retry_many(
     if wanted.statuses is not None and not wanted.statuses <= _FAILED:
         raise Invalid.of("only_failed_again", field="status")
     found = await look_for_failed(tools.db, wanted, maximum, after)
+    cause, now = cause_of(orth_client), tools.clock.now()
     if dry_run:
-        return would_do(found.ids, found.left, found.next_after)
-    cause = cause_of(orth_client)
-    done = await tools.db.tx(_retry_many, caller, found, cause, tools.clock.now())
-    return opened(tools, done, cause)
+        return would_do(await tools.db.dry_run(_retry_many, caller, found, cause, now))
+    return opened(tools, await tools.db.tx(_retry_many, caller, found, cause, now), cause)
 
 
 @router.post("/bulk/kill", status_code=202, dependencies=[needs(Permission.OPERATE)])
@@ -124,7 +125,7 @@ async def kill_filtered(
     if wanted.statuses is not None and not wanted.statuses <= _OPEN:
         raise Invalid.of("only_open_killed", field="status")
     if dry_run:
-        return would_do(*await tools.db.read(find_open, wanted, maximum))
+        return would_do(await preview_kill(tools.db, wanted, maximum, caller.actor, tools.clock.now()))
     killing = Killing(
         tools.db, tools.link, tools.clock, tools.events, token=tools.access_token, offering=tools.offering
     )
@@ -151,7 +152,7 @@ async def retry(
     """
     cause, key = cause_of(orth_client), idempotency_key or secrets.token_hex(16)
     new = await tools.db.tx(_retry, caller, execution_id, cause, key, tools.clock.now(), once)
-    opened(tools, Done([new]), cause)
+    opened(tools, Done([new], [execution_id]), cause)
     return DoneAgain(execution_ids=[new])
 
 
@@ -198,15 +199,20 @@ def opened(tools: Tools, done: Done, cause: TriggerCause) -> ManyDone:
 
 
 def many_done(done: Done) -> ManyDone:
+    return _shown(done, done.ids, dry_run=False)
+
+
+def would_do(done: Done) -> ManyDone:
+    """What a dry run tells: the executions that were found, for those it would open do not exist."""
+    return _shown(done, done.of, dry_run=True)
+
+
+def _shown(done: Done, ids: list[int], *, dry_run: bool) -> ManyDone:
     return ManyDone(
-        dry_run=False,
-        done=len(done.ids),
+        dry_run=dry_run,
+        done=len(ids),
         skipped=done.skipped,
         left=done.left,
         next_after=done.next_after,
-        execution_ids=done.ids,
+        execution_ids=ids,
     )
-
-
-def would_do(ids: list[int], left: int, next_after: int | None = None) -> ManyDone:
-    return ManyDone(dry_run=True, done=len(ids), skipped=0, left=left, next_after=next_after, execution_ids=ids)

@@ -2,22 +2,27 @@
 
 A request works through the jobs that match, newest first, each in a transaction of its own: what is refused for one
 does not keep the others. It stops after ``max`` of them or a few seconds, and says how many are left and where to go on
-(``next_cursor``); so whoever asks can show how far it is. ``dry_run`` names the jobs that the action would change and
-changes nothing. Jobs that starting or stopping would not change are counted as ``skipped``, and not as done or refused.
+(``next_cursor``); so whoever asks can show how far it is. Jobs that starting or stopping would not change are counted
+as ``skipped``, and not as done or refused.
+
+``dry_run`` does the same and undoes it, so it tells what would be done and what refused. It tries several jobs in one
+transaction, few enough not to keep other writers waiting, and rolls it back.
 
 Jobs that need each other are deleted together: before one that is needed go those that need it, where they are meant
 too, in whatever part they would have come.
 """
 
 import secrets
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
 from pydantic import BaseModel, Field
 
+from orth.clock import Clock
 from orth.coordinator.facts import ExecutionsOpened
 from orth.coordinator.http.callers import Caller, CallerHere, needs
 from orth.coordinator.http.job_board import heard_since
@@ -29,7 +34,7 @@ from orth.coordinator.http.problems import coded
 from orth.coordinator.http.tools import Tools, ToolsHere
 from orth.coordinator.triggering import Request as TriggerRequest
 from orth.domain.access import Permission
-from orth.errors import Conflict, Invalid, NotFound, OrthError, StoreUnavailable, Unreadable
+from orth.errors import Conflict, Invalid, NotFound, OrthError, Unreadable
 from orth.store.database import Connection
 from orth.store.job_board import Change, Named, Wanted, count_jobs, executors_online, find_jobs, find_referrers
 
@@ -38,6 +43,10 @@ router = APIRouter(prefix="/api/v1/jobs/bulk", tags=["jobs"])
 AT_ONCE = 200
 _LONGEST = 3.0
 """Seconds after which a request is answered with what was done by then."""
+_PREVIEWED_IN_ONE = 50
+"""Jobs that a preview tries in one transaction, at most."""
+_PREVIEWED_FOR = 0.1
+"""Seconds after which it tries no further job in that transaction."""
 
 
 class RefusedShown(BaseModel):
@@ -59,7 +68,8 @@ class JobNamed(BaseModel):
 
 class ManyJobsDone(BaseModel):
     """What came of a request for many. ``job_ids`` are those it was done to, or would be with ``dry_run``; ``left`` is
-    what else it is for, counted up to 10,000. ``next_cursor`` is set while there is more: go on with it as ``cursor``.
+    what else it is for and was not tried, counted up to 10,000. ``next_cursor`` is set while there is more: go on with
+    it as ``cursor``.
     """
 
     dry_run: bool
@@ -92,7 +102,7 @@ def many_meant(
     ] = AT_ONCE,
     cursor: Cursor = None,
     every: Annotated[bool, Query(alias="all", description="Must be said where no filter is.")] = False,
-    dry_run: Annotated[bool, Query(description="Only tell which; change nothing.")] = False,
+    dry_run: Annotated[bool, Query(description="Try it, undo it, and tell what would be done.")] = False,
 ) -> Many:
     """What is meant. It must be said: nobody means everything by saying nothing."""
     if wanted == Wanted() and not every:
@@ -101,8 +111,18 @@ def many_meant(
 
 
 ManyMeant = Annotated[Many, Depends(many_meant)]
-Act = Callable[[int], Awaitable[Sequence[int]]]
-"""Does it to a job; others it was done to with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Acted:
+    """What came of a job: other jobs it was done to as well, and how many executions were opened."""
+
+    others: Sequence[Named] = ()
+    opened: int = 0
+
+
+Act = Callable[[Connection, int], Acted]
+"""Does it to a job, as part of a transaction."""
 _NEEDED = ("job_followed_by", "job_handler_used", "job_needed_elsewhere")
 
 
@@ -110,14 +130,14 @@ _NEEDED = ("job_followed_by", "job_handler_used", "job_needed_elsewhere")
 async def start_many(many: ManyMeant, tools: ToolsHere, caller: CallerHere) -> ManyJobsDone:
     """Let the stopped ones that have a schedule fire by it."""
     many = replace(many, wanted=replace(many.wanted, change=Change.START))
-    return await _each(tools, caller, many, Permission.OPERATE, lambda one: _start(tools, caller, one))
+    return await _each(tools, caller, many, Permission.OPERATE, partial(_start, caller, tools.clock))
 
 
 @router.post("/stop", dependencies=[needs(Permission.OPERATE)])
 async def stop_many(many: ManyMeant, tools: ToolsHere, caller: CallerHere) -> ManyJobsDone:
     """Plan no further fires of the started ones. What has begun goes on."""
     many = replace(many, wanted=replace(many.wanted, change=Change.STOP))
-    return await _each(tools, caller, many, Permission.OPERATE, lambda one: _stop(tools, caller, one))
+    return await _each(tools, caller, many, Permission.OPERATE, partial(_stop, caller, tools.clock))
 
 
 @router.post("/trigger", dependencies=[needs(Permission.OPERATE)])
@@ -130,54 +150,91 @@ async def trigger_many(
 ) -> ManyJobsDone:
     """Run each now, once. The same ``Idempotency-Key`` runs none of them a second time."""
     asked = TriggerRequest(cause_of(orth_client), idempotency_key or secrets.token_hex(16))
-    return await _each(tools, caller, many, Permission.OPERATE, lambda one: _trigger(tools, caller, one, asked))
+
+    def told(acted: Acted) -> None:
+        if acted.opened:
+            tools.events.emit(ExecutionsOpened(asked.cause, acted.opened))
+
+    return await _each(tools, caller, many, Permission.OPERATE, partial(_trigger, caller, tools, asked), told)
 
 
 @router.post("/delete", dependencies=[needs(Permission.EDIT)])
 async def delete_many(many: ManyMeant, tools: ToolsHere, caller: CallerHere) -> ManyJobsDone:
     """Delete them; refused for those that others need which are not meant, or that have an open execution."""
     wanted = many.wanted.within(caller.rights.groups(Permission.EDIT))
-    return await _each(tools, caller, many, Permission.EDIT, lambda one: _delete(tools, caller, one, wanted))
+    return await _each(tools, caller, many, Permission.EDIT, partial(_delete, caller, tools, wanted))
 
 
 @dataclass(slots=True)
 class _Result:
     skipped: int
-    done: list[int] = field(default_factory=list)
+    done: dict[int, Named] = field(default_factory=dict)
     refused: list[RefusedShown] = field(default_factory=list)
 
-    async def add(self, job: Named, act: Act) -> None:
-        if job.id in self.done:
-            return  # with one before it
-        try:
-            others = await act(job.id)
-        except StoreUnavailable:
-            raise  # it is no fault of this job, and the next would fare no better
-        except OrthError as error:
-            code = {"code": None, "facts": None} | coded(error)
-            self.refused.append(RefusedShown(id=job.id, job_desc=job.job_desc, detail=error.message, **code))
+    def add(self, job: Named, outcome: Acted | OrthError) -> None:
+        if isinstance(outcome, OrthError):
+            code = {"code": None, "facts": None} | coded(outcome)
+            self.refused.append(RefusedShown(id=job.id, job_desc=job.job_desc, detail=outcome.message, **code))
         else:
-            self.done += [*others, job.id]
+            self.done |= {one.id: one for one in (*outcome.others, job) if one.id not in self.done}
 
 
-async def _each(tools: Tools, caller: Caller, many: Many, permission: Permission, act: Act) -> ManyJobsDone:
+async def _each(
+    tools: Tools,
+    caller: Caller,
+    many: Many,
+    permission: Permission,
+    act: Act,
+    told: Callable[[Acted], None] = lambda _acted: None,
+) -> ManyJobsDone:
     """Do it to each that matches, where the caller may; each checks that again in its transaction."""
     wanted = many.wanted.within(caller.rights.groups(permission))
     found, left, skipped = await tools.db.read(_find, wanted, many, heard_since(tools))
-    if many.dry_run:
-        return _told(many, _Result(skipped, [job.id for job in found]), left, found)
     result = _Result(skipped)
     until = tools.clock.monotonic() + _LONGEST
     tried = 0
-    for job in found:
-        await result.add(job, act)
-        tried += 1
-        if tools.clock.monotonic() > until:
-            break
-    for loop in (*tools.planning, *tools.dispatching):
-        loop.wake()
+    while tried < len(found) and (not tried or tools.clock.monotonic() <= until):
+        if many.dry_run:
+            some = found[tried : tried + _PREVIEWED_IN_ONE]
+            outcomes = await tools.db.dry_run(_try_some, some, frozenset(result.done), act, tools.clock)
+        else:
+            outcomes = await tools.db.tx(_try_some, found[tried : tried + 1], frozenset(result.done), act, tools.clock)
+        for job, outcome in zip(found[tried:], outcomes, strict=False):
+            result.add(job, outcome)
+            if isinstance(outcome, Acted) and not many.dry_run:
+                told(outcome)
+        tried += len(outcomes)
+    if many.dry_run and many.before is not None:  # those were told by the preview of an earlier part
+        result.done = {job_id: job for job_id, job in result.done.items() if job_id < many.before}
+    if not many.dry_run:
+        for loop in (*tools.planning, *tools.dispatching):
+            loop.wake()
     beyond = sum(one < found[-1].id for one in result.done)
     return _told(many, result, max(0, left - beyond) + len(found) - tried, found[:tried])
+
+
+def _try_some(
+    connection: Connection, some: Sequence[Named], done: frozenset[int], act: Act, clock: Clock
+) -> list[Acted | OrthError]:
+    """Do it to these in one transaction, one at least: what came of each, until it has taken long. One that is refused
+    changes nothing. ``done`` are those it was done to before.
+    """
+    until = clock.monotonic() + _PREVIEWED_FOR
+    outcomes: list[Acted | OrthError] = []
+    known = set(done)
+    for job in some:
+        outcome: Acted | OrthError = Acted()
+        if job.id not in known:  # else with one before it
+            try:
+                with connection.begin_nested():
+                    outcome = act(connection, job.id)
+                known |= {job.id, *(one.id for one in outcome.others)}
+            except OrthError as error:
+                outcome = error
+        outcomes.append(outcome)
+        if clock.monotonic() > until:
+            break
+    return outcomes
 
 
 def _find(connection: Connection, wanted: Wanted, many: Many, heard: int) -> tuple[list[Named], int, int]:
@@ -191,51 +248,49 @@ def _find(connection: Connection, wanted: Wanted, many: Many, heard: int) -> tup
 
 
 def _told(many: Many, result: _Result, left: int, passed: list[Named]) -> ManyJobsDone:
+    jobs = [JobNamed(id=job.id, job_desc=job.job_desc) for job in result.done.values()]
     return ManyJobsDone(
         dry_run=many.dry_run,
         done=len(result.done),
-        job_ids=result.done,
+        job_ids=list(result.done),
         refused=result.refused,
         left=left,
         skipped=result.skipped,
-        jobs=[JobNamed(id=job.id, job_desc=job.job_desc) for job in passed] if many.dry_run else [],
+        jobs=jobs if many.dry_run else [],
         next_cursor=cursor_at(passed[-1].id) if left and passed else None,
     )
 
 
-async def _start(tools: Tools, caller: Caller, job_id: int) -> Sequence[int]:
-    await tools.db.tx(start_one, caller, job_id, tools.clock.now())
-    return ()
+def _start(caller: Caller, clock: Clock, connection: Connection, job_id: int) -> Acted:
+    start_one(connection, caller, job_id, clock.now())
+    return Acted()
 
 
-async def _stop(tools: Tools, caller: Caller, job_id: int) -> Sequence[int]:
-    await tools.db.tx(stop_one, caller, job_id, tools.clock.now())
-    return ()
+def _stop(caller: Caller, clock: Clock, connection: Connection, job_id: int) -> Acted:
+    stop_one(connection, caller, job_id, clock.now())
+    return Acted()
 
 
-async def _delete(tools: Tools, caller: Caller, job_id: int, wanted: Wanted) -> Sequence[int]:
+def _delete(caller: Caller, tools: Tools, wanted: Wanted, connection: Connection, job_id: int) -> Acted:
     """Delete a job; before it, those that need it and are meant too, wherever they are in the list."""
-    gone: list[int] = []
+    now = tools.clock.now()
     try:
-        await tools.db.tx(delete_job, caller, job_id, None, tools.clock.now())
+        with connection.begin_nested():
+            delete_job(connection, caller, job_id, None, now)
+        return Acted()
     except Conflict as refused:
         if refused.code not in _NEEDED:
             raise
-        for one in await tools.db.read(_find_referrers, wanted, job_id, heard_since(tools)):
-            with suppress(Conflict, NotFound, Unreadable):  # told when it is its turn
-                await tools.db.tx(delete_job, caller, one, None, tools.clock.now())
-                gone.append(one)
-        await tools.db.tx(delete_job, caller, job_id, None, tools.clock.now())
-    return gone
+    online = executors_online(connection, heard_since(tools), wanted.groups)
+    deleted: list[Named] = []
+    for one in find_referrers(connection, wanted, online, job_id, limit=AT_ONCE):
+        with suppress(Conflict, NotFound, Unreadable), connection.begin_nested():  # refused when it is its turn
+            delete_job(connection, caller, one.id, None, now)
+            deleted.append(one)
+    delete_job(connection, caller, job_id, None, now)
+    return Acted(deleted)
 
 
-def _find_referrers(connection: Connection, wanted: Wanted, job_id: int, heard: int) -> list[int]:
-    online = executors_online(connection, heard, wanted.groups)
-    return find_referrers(connection, wanted, online, job_id, limit=AT_ONCE)
-
-
-async def _trigger(tools: Tools, caller: Caller, job_id: int, asked: TriggerRequest) -> Sequence[int]:
-    ids, new = await tools.db.tx(trigger_one, caller, job_id, asked, tools.clock.now(), tools.reach.avoid)
-    if new:
-        tools.events.emit(ExecutionsOpened(asked.cause, len(ids)))
-    return ()
+def _trigger(caller: Caller, tools: Tools, asked: TriggerRequest, connection: Connection, job_id: int) -> Acted:
+    ids, new = trigger_one(connection, caller, job_id, asked, tools.clock.now(), tools.reach.avoid)
+    return Acted(opened=len(ids) if new else 0)

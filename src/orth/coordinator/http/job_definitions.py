@@ -120,11 +120,10 @@ async def take_in(
 ) -> Taken:
     """Make and change jobs by their definitions. Those that are refused do not keep the others."""
     asked = _Asked(body.jobs, allow_unknown_handler, dry_run, if_match)
-    try:
-        outcome = await tools.db.tx(_take_in, tools, caller, asked)
-    except _Undone as undone:
-        outcome = undone.would_be
+    if dry_run:
+        outcome = await tools.db.dry_run(_take_in, tools, caller, asked)
     else:
+        outcome = await tools.db.tx(_take_in, tools, caller, asked)
         for loop in tools.planning:
             loop.wake()
     if outcome.not_allowed is not None:
@@ -137,12 +136,6 @@ class _Outcome:
     taken: Taken
     not_allowed: OrthError | None
     """What the caller may not do, if any of it was asked for: the last."""
-
-
-class _Undone(Exception):  # nothing is wrong: a preview ends its transaction so
-    def __init__(self, would_be: _Outcome) -> None:
-        super().__init__()
-        self.would_be = would_be
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,9 +171,7 @@ def _take_in(connection: Connection, tools: Tools, caller: Caller, asked: _Asked
         items=items,
     )
     check_match(asked.if_match, taken.plan, "definitions_changed_meanwhile")
-    if asked.dry_run:
-        raise _Undone(_Outcome(_not_made(taken), taking.not_allowed))
-    return _Outcome(taken, taking.not_allowed)
+    return _Outcome(_not_made(taken) if asked.dry_run else taken, taking.not_allowed)
 
 
 @dataclass(slots=True)
