@@ -44,6 +44,26 @@ test('the dashboard asks when something has changed', async ({ signedIn: page })
   await tell(page, 'start', jobs['Nightly report']);
 });
 
+test('the dashboard asks for sums every few seconds, however often something ends', async ({ signedIn: page }) => {
+  await page.goto('/');
+  await expect(page.getByText('Live', { exact: true })).toBeVisible();
+  await page.waitForLoadState('networkidle');
+  const asked: string[] = [];
+  page.on('request', (request) => {
+    if (request.url().includes('/api/v1/stats')) asked.push(new URL(request.url()).pathname);
+  });
+  const began = Date.now();
+  while (Date.now() - began < 12_000) {
+    await call(page, 'POST', `/jobs/${jobs['Greet the customers']}/trigger`, {});
+    await page.waitForTimeout(700);
+  }
+  for (const path of new Set(asked)) {
+    const times = asked.filter((one) => one === path).length;
+    expect(times, path).toBeLessThan(7); // at once, then every 5 s; twice where the question was older than the change
+  }
+  expect(new Set(asked).size).toBe(3);
+});
+
 test('what is to come is counted by the clock of the server', async ({ signedIn: page }) => {
   await page.addInitScript(() => {
     const right = Date.now;

@@ -73,6 +73,7 @@ export const NOTHING_IN_USE: InUse = { authors: [], tags: [] };
 /** Who answers for jobs and what tags they have: what can be chosen from. */
 export const inUseQuery = queryOptions({
   queryKey: ['jobs', 'in-use'],
+  meta: { sums: true },
   queryFn: () => got(api.GET('/api/v1/jobs/in-use')),
 });
 

@@ -9,7 +9,11 @@ export type Subject = 'executions' | 'jobs' | 'groups' | 'executors' | 'services
 
 declare module '@tanstack/react-query' {
   interface Register {
-    queryMeta: { alsoToldBy?: readonly Subject[] };
+    queryMeta: {
+      alsoToldBy?: readonly Subject[];
+      /** It only sums up: it is asked for every few seconds, however often something changes. */
+      sums?: true;
+    };
   }
 }
 

@@ -1,14 +1,13 @@
 // Live changes go into the query cache: a subject that changed is asked for again, by those pages that show it.
 
-import { type Query, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { createContext, type ReactNode, useContext, useEffect, useMemo, useState, useSyncExternalStore } from 'react';
 import { socketAddress } from '@/api/base';
 import { sessionEnded } from '@/api/client';
 import { answeredAt, serverNow } from '@/api/serverClock';
 import { isShown, lookAtRights, sessionQuery, useSession } from '@/api/session';
-import { isToldBy } from '@/app/queries';
 import { isCut, LiveConnection, type LiveState } from '@/live/connection';
-import { Refreshing } from '@/live/refreshing';
+import { paced } from '@/live/paces';
 import { useLooks } from '@/live/useLooks';
 import { useNow } from '@/parts/time/useNow';
 
@@ -32,15 +31,7 @@ export function LiveProvider({ children }: { children: ReactNode }) {
   const [held, setPaused] = useState(false);
   const paused = held || !!session?.ended;
   const connection = useMemo(() => {
-    const refreshing = new Refreshing({
-      now: () => Date.now(),
-      look: async (subject) => {
-        const shown = { predicate: (one: Query) => isToldBy(subject, one) };
-        const before = queries.isFetching(shown) > 0; // asked before the change, so perhaps answered before it too
-        await queries.invalidateQueries(shown, { cancelRefetch: false });
-        if (before) await queries.invalidateQueries(shown, { cancelRefetch: false });
-      },
-    });
+    const changed = paced(queries, () => Date.now());
     return new LiveConnection({
       since: queries.getQueryData(sessionQuery.queryKey)?.mark ?? null,
       open: (since) => {
@@ -52,7 +43,7 @@ export function LiveProvider({ children }: { children: ReactNode }) {
       changed: (subjects) => {
         if (subjects === null) void queries.invalidateQueries({ predicate: isShown });
         if (subjects === null || subjects.includes('session')) void lookAtRights(queries);
-        for (const subject of subjects ?? []) if (subject !== 'session') refreshing.changed(subject);
+        for (const subject of subjects ?? []) if (subject !== 'session') changed(subject);
       },
       refused: sessionEnded,
     });

@@ -11,6 +11,8 @@ export interface Looking {
   /** Asks again for what is shown of a subject; done when it is there. */
   look: (subject: string) => Promise<unknown>;
   now: () => number;
+  /** The shortest pause between two looks, in ms, where it is not the usual one. */
+  pause?: number;
 }
 
 export class Refreshing {
@@ -30,7 +32,7 @@ export class Refreshing {
     const began = this.around.now();
     await this.around.look(subject).catch(() => undefined); // who shows it says what went wrong
     const took = this.around.now() - began;
-    await new Promise((over) => setTimeout(over, Math.min(Math.max(PAUSE, took), LONGEST_PAUSE)));
+    await new Promise((over) => setTimeout(over, Math.max(this.around.pause ?? PAUSE, Math.min(took, LONGEST_PAUSE))));
     const again = this.busy.get(subject);
     this.busy.delete(subject);
     if (again) this.changed(subject);

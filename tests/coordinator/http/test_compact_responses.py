@@ -50,6 +50,14 @@ class TestCompression:
         packed = raw(admin, f"{JOBS}?limit=100", Accept_Encoding="gzip")
         assert gzip.decompress(packed.body) == raw(admin, f"{JOBS}?limit=100").body
 
+    def test_a_single_row_is_compressed(self, site: Site, admin: Caller) -> None:
+        """Pages ask for single rows every second."""
+        path = f"/api/v1/executions/{site.execution(site.job())}"
+        plain, packed = raw(admin, path), raw(admin, path, Accept_Encoding="gzip")
+        assert 500 <= len(plain.body) < 1000
+        assert packed.headers["content-encoding"] == "gzip"
+        assert gzip.decompress(packed.body) == plain.body
+
     def test_a_short_answer_is_sent_as_it_is(self, site: Site, admin: Caller) -> None:
         answer = raw(admin, JOBS, Accept_Encoding="gzip")
         assert len(answer.body) < SMALLEST

@@ -5,13 +5,13 @@ import { api, got } from '@/api/client';
 
 export const statsQuery = queryOptions({
   queryKey: ['executions', 'stats'],
-  meta: { alsoToldBy: ['jobs', 'executors'] },
+  meta: { alsoToldBy: ['jobs', 'executors'], sums: true },
   queryFn: () => got(api.GET('/api/v1/stats')),
 });
 
 export const overviewQuery = queryOptions({
   queryKey: ['executions', 'overview'],
-  meta: { alsoToldBy: ['jobs', 'executors'] },
+  meta: { alsoToldBy: ['jobs', 'executors'], sums: true },
   queryFn: () => got(api.GET('/api/v1/stats/overview')),
 });
 
@@ -30,6 +30,7 @@ export function historyQuery(span: Span) {
   const query = { bucket: BUCKETS[span], since: span };
   return queryOptions({
     queryKey: ['executions', 'history', query],
+    meta: { sums: true },
     queryFn: () => got(api.GET('/api/v1/stats/histogram', { params: { query } })),
     placeholderData: keepPreviousData,
   });

@@ -27,6 +27,7 @@ export function histogramQuery(filters: ExecutionFilters, now: number) {
   const query = { job_id, job_group, since: since ?? '24h', until, bucket: bucketFor(filters, now) };
   return queryOptions({
     queryKey: ['executions', 'histogram', query],
+    meta: { sums: true },
     queryFn: () => got(api.GET('/api/v1/stats/histogram', { params: { query } })),
   });
 }

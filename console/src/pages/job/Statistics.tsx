@@ -22,6 +22,7 @@ export function Statistics({ jobId }: { jobId: number }) {
   const [days, setDays] = useState<number>(SPANS[0]);
   const stats = useQuery({
     queryKey: ['executions', 'job-stats', jobId, days],
+    meta: { sums: true },
     queryFn: () =>
       got(api.GET('/api/v1/jobs/{job_id}/stats', { params: { path: { job_id: jobId }, query: { days } } })),
   });

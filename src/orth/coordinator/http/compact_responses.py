@@ -22,7 +22,7 @@ import random
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-SMALLEST = 1000
+SMALLEST = 500
 """Bytes from which an answer is compressed."""
 PADDING = 100
 """Most random bytes that blur the length of a compressed answer."""
