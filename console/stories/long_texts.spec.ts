@@ -125,3 +125,50 @@ for (const language of ['en', 'fr', 'zh-CN']) {
     await call(page, 'POST', `/jobs/bulk/delete?id=${often}`);
   });
 }
+
+/** Schedules as most jobs have them, and what their words hold in every language. */
+const USUAL: Record<string, { schedule_type: string; schedule_conf: string; timezone: string; said: RegExp }> = {
+  'Ask every ten seconds': {
+    schedule_type: 'CRON',
+    schedule_conf: '*/10 * * * * ?',
+    timezone: 'Europe/Paris',
+    said: /10/,
+  },
+  'Ask once': {
+    schedule_type: 'AT',
+    schedule_conf: '2187-11-19T21:00:58',
+    timezone: 'America/Los_Angeles',
+    said: /^\D*(Nov 19, 2187,|19 nov\. 2187,|2187年11月19日) 21:00:58$/,
+  },
+  'Ask on Monday': { schedule_type: 'CRON', schedule_conf: '0 15 6 ? * MON', timezone: 'Asia/Shanghai', said: /06:15/ },
+};
+
+for (const language of ['en', 'fr', 'zh-CN']) {
+  test(`usual schedules stand in one line at 1440 px and are whole at 390 px in ${language}`, async ({
+    signedIn: page,
+  }) => {
+    const ids = [];
+    for (const [name, { said: _, ...when }] of Object.entries(USUAL)) {
+      ids.push(await made(page, name, { ...when, tags: ['usual'] }));
+    }
+    const kept = JSON.stringify({ language });
+    await page.addInitScript((preferences) => localStorage.setItem('orth.preferences', preferences), kept);
+    for (const width of [1440, 390]) {
+      await page.setViewportSize({ width, height: 900 });
+      await page.goto('/jobs?tag=usual');
+      for (const [name, { said, timezone }] of Object.entries(USUAL)) {
+        const cell = page.getByRole('row').filter({ hasText: name }).locator('.schedule-text');
+        const words = cell.locator(':scope > :first-child');
+        await expect(words).toHaveText(said);
+        await expect(cell).toContainText(timezone);
+        const shape = await words.evaluate((one) => ({
+          lines: one.getBoundingClientRect().height / Number.parseFloat(getComputedStyle(one).lineHeight),
+          cut: Math.max(one.scrollWidth - one.clientWidth, one.scrollHeight - one.clientHeight),
+        }));
+        expect(shape.cut, `${name} at ${width}`).toBeLessThanOrEqual(0);
+        if (width === 1440) expect(shape.lines, name).toBeLessThan(1.5);
+      }
+    }
+    await call(page, 'POST', `/jobs/bulk/delete?${ids.map((id) => `id=${id}`).join('&')}`);
+  });
+}

@@ -9,6 +9,7 @@ import { Panel } from '@/parts/Page';
 import { Ago } from '@/parts/time/Ago';
 import { Coming } from '@/parts/time/Coming';
 import { duration } from '@/parts/time/format';
+import { Instant } from '@/parts/time/Instant';
 import { RunStatusTag } from '@/status/StatusTag';
 
 /** Jobs by their next fire; a frequent one is there once. */
@@ -28,7 +29,11 @@ export function UpcomingFires({ items }: { items: Overview['upcoming'] | undefin
             name={one.job_desc}
             sub={
               <>
-                <span className="mono">{one.schedule_conf}</span>
+                {one.schedule_type === 'AT' ? (
+                  <Instant at={one.due_time} />
+                ) : (
+                  <span className="mono">{one.schedule_conf}</span>
+                )}
                 <HowOften perDay={one.per_day} />
               </>
             }

@@ -1,8 +1,10 @@
 import { Fragment } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Job } from '@/api/types';
+import { usePreference } from '@/app/preferences';
 import type { Language } from '@/i18n/languages';
 import { useCronWords } from '@/parts/job/cronWords';
+import { pointInTime } from '@/parts/job/pointInTime';
 import { quantity } from '@/parts/time/format';
 import './job.css';
 
@@ -18,8 +20,9 @@ export function withUnit(conf: string, language?: Language): string {
 
 export function useScheduleWords(): (schedule: Schedule) => string {
   const { t } = useTranslation('jobs');
+  const [language] = usePreference('language');
   const cron = useCronWords();
-  return ({ schedule_type: type, schedule_conf: conf }) => {
+  return ({ schedule_type: type, schedule_conf: conf, timezone }) => {
     switch (type) {
       case 'CRON':
         return cron(conf) ?? conf;
@@ -28,7 +31,7 @@ export function useScheduleWords(): (schedule: Schedule) => string {
       case 'FIX_DELAY':
         return t('schedule.delay', { after: withUnit(conf) });
       case 'AT':
-        return t('schedule.at', { at: conf });
+        return t('schedule.at', { at: pointInTime(conf, timezone, language) ?? conf });
       case 'NONE':
         return t('schedule.none');
     }
@@ -50,7 +53,7 @@ function Zone({ name }: { name: string }) {
   ));
 }
 
-/** When a job fires: in words, and as it is written, with its zone. */
+/** When a job fires: in words, with its zone, and as it is written where that says it otherwise. */
 export function ScheduleText({ schedule }: { schedule: Schedule }) {
   const { t } = useTranslation('jobs');
   const words = useScheduleWords()(schedule);
@@ -58,11 +61,17 @@ export function ScheduleText({ schedule }: { schedule: Schedule }) {
   return (
     <span className="schedule-text">
       <span title={words}>{words}</span>
-      <span className="cell-sub schedule-conf">
-        <span className="mono">{schedule.schedule_conf}</span>{' '}
-        <span>
-          · <Zone name={schedule.timezone} />
-        </span>
+      <span className="cell-sub schedule-conf" title={`${schedule.schedule_conf} · ${schedule.timezone}`}>
+        {schedule.schedule_type === 'AT' ? (
+          <Zone name={schedule.timezone} />
+        ) : (
+          <>
+            <span className="mono">{schedule.schedule_conf}</span>{' '}
+            <span>
+              · <Zone name={schedule.timezone} />
+            </span>
+          </>
+        )}
       </span>
     </span>
   );

@@ -101,6 +101,12 @@ export function instant(at: number, now: number, language: Language, zone: strin
   return dates(sameDay ? 'time' : 'timeOfDay', language, zone).format(at);
 }
 
+/** Day and time of an instant with the year, no finer than it is. */
+export function dateAndTime(at: number, language: Language, zone: string): string {
+  if (at % SECOND !== 0) return dates('pointOfMillis', language, zone).format(at);
+  return dates(at % MINUTE === 0 ? 'point' : 'pointOfSeconds', language, zone).format(at);
+}
+
 /** The whole of an instant, with its zone: what a tooltip says. */
 export function fullInstant(at: number, language: Language, zone: string): string {
   return zoneLast(dates('full', language, zone), at, language);
@@ -116,18 +122,22 @@ export function zoneLast(format: Intl.DateTimeFormat, at: number, language: Lang
 }
 
 const TIME = { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' } as const;
+const POINT = {
+  year: 'numeric',
+  month: 'short',
+  day: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+  hourCycle: 'h23',
+} as const;
 const SHAPES = {
   day: { year: 'numeric', month: '2-digit', day: '2-digit' },
   time: TIME,
   timeOfDay: { month: 'short', day: 'numeric', ...TIME },
-  full: {
-    year: 'numeric',
-    month: 'short',
-    day: 'numeric',
-    ...TIME,
-    fractionalSecondDigits: 3,
-    timeZoneName: 'short',
-  },
+  point: POINT,
+  pointOfSeconds: { ...POINT, second: '2-digit' },
+  pointOfMillis: { ...POINT, second: '2-digit', fractionalSecondDigits: 3 },
+  full: { ...POINT, second: '2-digit', fractionalSecondDigits: 3, timeZoneName: 'short' },
 } as const satisfies Record<string, Intl.DateTimeFormatOptions>;
 
 // Making a format takes a hundred times as long as using it, and a list uses the same few for every row, every second.
