@@ -1,16 +1,19 @@
 """Where the three databases differ, they are made to do the same."""
 
+import ast
 import asyncio
+import inspect
 import stat
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Connection, func, select, update
+from sqlalchemy import Connection, Engine, event, func, select, update
 from sqlalchemy.exc import DataError
 
-from orth.errors import CannotStart
+import orth.store
+from orth.errors import CannotStart, Invalid
 from orth.store.database import Database, open_database
 from orth.store.engines import (
     among,
@@ -196,6 +199,81 @@ async def test_rows_are_found_by_a_list_of_values(db: Database, wanted: list[int
 
 def times_among(connection: Connection, wanted: list[int]) -> list[int]:
     return sorted(connection.scalars(select(fires.c.fire_time).where(among(connection, fires.c.fire_time, wanted))))
+
+
+@pytest.mark.parametrize("count", [2, 200])
+async def test_an_unstorable_text_is_refused_also_in_a_list(db: Database, count: int) -> None:
+    def look(connection: Connection, text: str) -> list[int]:
+        wanted = [text, *(f"reason {number}" for number in range(count))]
+        return list(connection.scalars(select(fires.c.fire_time).where(among(connection, fires.c.reason, wanted))))
+
+    await db.tx(insert_new, fires, [a_fire(1, "reason 1")])
+    assert await db.read(look, "another") == [1]
+    for text in ("a\x00b", "\ud800"):
+        with pytest.raises(Invalid):
+            await db.read(look, text)
+
+
+@on_sqlite
+async def test_lists_of_any_length_make_few_statements(db: Database) -> None:
+    """Each connection keeps its last 128 statements: a caller that chooses the length must not choose the text."""
+    await db.tx(insert_new, fires, [a_fire(number, "kept") for number in range(700)])
+    texts: set[str] = set()
+    reading: Engine = db._reading.engine
+
+    @event.listens_for(reading, "before_cursor_execute")
+    def note(_connection: Connection, _cursor: object, statement: str, *_rest: object) -> None:
+        texts.add(statement)
+
+    for count in (65, 100, 101, 5_000, 48_000, 300_000):
+        assert len(await db.read(times_among, list(range(count)))) == min(count, 700)
+    assert len(texts - {"BEGIN"}) == 1
+    for count in range(1, 65):
+        await db.read(times_among, list(range(count)))
+    assert max(map(len, texts)) < 1_000
+    assert len(texts) < 70
+
+
+FIXED_LENGTHS = {
+    "engines.among",
+    "group_scopes.in_groups",  # the groups of a user's grants
+    "overview._counted",
+    "overview._within",
+    "statistics._counted",
+    "audit._conditions",  # actions that a caller of ours names
+    "audit.newest_by_kind",
+    "alarms._set_status",
+    "ahead._sent_ahead",  # the terms of lost leaders
+    "tables.has_outcome",
+    "executor_entries.executor_at_port",
+    "executor_entries._entries",
+    "nodes.forget_nodes",
+}
+"""Functions whose lists have a length that no caller of the API and no executor chooses."""
+
+
+def test_lists_that_callers_choose_are_given_to_among() -> None:
+    found = set()
+    for file in sorted(Path(inspect.getfile(orth.store)).parent.glob("*.py")):
+        for function in ast.walk(ast.parse(file.read_text())):
+            if isinstance(function, ast.FunctionDef) and any(map(_lists_values, ast.walk(function))):
+                found.add(f"{file.stem}.{function.name}")
+    assert found == FIXED_LENGTHS
+
+
+def _lists_values(node: ast.AST) -> bool:
+    """Whether a statement compares with a list that is neither a constant of the module, a tuple nor a subquery."""
+    if not (
+        isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("in_", "not_in")
+    ):
+        return False
+    (values,) = node.args
+    name = values.id if isinstance(values, ast.Name) else ast.unparse(values)
+    is_constant = name.removeprefix("_").isupper() or isinstance(values, ast.Tuple)
+    return not is_constant and "select(" not in name and name not in _SUBQUERIES
+
+
+_SUBQUERIES = {"theirs", "names", "_attempts(connection, one)", "sorted(EXPECTED)", "sorted(CANCELLED)"}
 
 
 def beat(address: str, at: int) -> dict[str, object]:

@@ -13,7 +13,7 @@ from sqlalchemy import ColumnElement, Connection, delete, or_, select, update
 
 from orth.domain.executions import NOT_YET, OPEN_PHASES, Execution, Phase
 from orth.domain.reasons import CANCELLED, REASONS
-from orth.store.engines import locked
+from orth.store.engines import among, locked
 from orth.store.executions import KNOWN_CAUSE, READABLE, execution_of
 from orth.store.tables import NOT_CANCELLED, broadcasts, executions, fires, notes
 
@@ -61,11 +61,13 @@ def forget_fires(connection: Connection, unsent: Sequence[Execution]) -> None:
     """
     for chunk in _chunks(unsent):
         ids = [execution.id for execution in chunk]
-        connection.execute(delete(notes).where(notes.c.execution_id.in_(ids)))
-        connection.execute(delete(executions).where(executions.c.id.in_(ids), executions.c.phase == Phase.OPENED))
+        connection.execute(delete(notes).where(among(connection, notes.c.execution_id, ids)))
+        connection.execute(
+            delete(executions).where(among(connection, executions.c.id, ids), executions.c.phase == Phase.OPENED)
+        )
         shared = {execution.broadcast_id for execution in chunk if execution.broadcast_id is not None}
         if shared:
-            connection.execute(delete(broadcasts).where(broadcasts.c.id.in_(shared)))
+            connection.execute(delete(broadcasts).where(among(connection, broadcasts.c.id, shared)))
 
 
 def decided_after(connection: Connection, job_id: int, instant: int) -> set[int]:
@@ -78,7 +80,7 @@ def decided_after(connection: Connection, job_id: int, instant: int) -> set[int]
 def forget_decisions(connection: Connection, job_id: int, fire_times: Iterable[int]) -> None:
     """Remove what the ledger says about these fires of a job."""
     for chunk in _chunks(sorted(fire_times)):
-        connection.execute(delete(fires).where(fires.c.job_id == job_id, fires.c.fire_time.in_(chunk)))
+        connection.execute(delete(fires).where(fires.c.job_id == job_id, among(connection, fires.c.fire_time, chunk)))
 
 
 def tell_recall(connection: Connection, job_id: int, fire_times: Iterable[int], reason: str, now: int) -> None:
@@ -94,7 +96,7 @@ def skip_dropped(connection: Connection, job_id: int, fire_times: Iterable[int],
     for chunk in _chunks(sorted(wanted)):
         ran = select(executions.c.schedule_time).where(
             executions.c.job_id == job_id,
-            executions.c.trigger_key.in_([f"fire:{fire}" for fire in chunk]),
+            among(connection, executions.c.trigger_key, [f"fire:{fire}" for fire in chunk]),
             or_(executions.c.phase != Phase.ENDED, NOT_CANCELLED),
         )
         wanted -= set(connection.scalars(ran))
@@ -106,7 +108,7 @@ def _change_decisions(connection: Connection, job_id: int, fire_times: Iterable[
     for chunk in _chunks(sorted(fire_times)):
         connection.execute(
             update(fires)
-            .where(fires.c.job_id == job_id, fires.c.fire_time.in_(chunk), fires.c.decision == "run")
+            .where(fires.c.job_id == job_id, among(connection, fires.c.fire_time, chunk), fires.c.decision == "run")
             .values(decided_at=now, **values)
         )
 
@@ -116,7 +118,11 @@ def recall_executions(connection: Connection, ids: Sequence[int], reason_code: s
     for chunk in _chunks(sorted(ids)):
         connection.execute(
             update(executions)
-            .where(executions.c.id.in_(chunk), executions.c.phase != Phase.ENDED, executions.c.recalled.is_(None))
+            .where(
+                among(connection, executions.c.id, chunk),
+                executions.c.phase != Phase.ENDED,
+                executions.c.recalled.is_(None),
+            )
             .values(recalled=reason_code)
         )
 
@@ -180,7 +186,7 @@ def reopen_unstarted(
     reopened: list[int] = []
     for chunk in _chunks(sorted(ids)):
         still = select(executions.c.id).where(
-            executions.c.id.in_(chunk),
+            among(connection, executions.c.id, chunk),
             executions.c.phase == Phase.DISPATCHED,
             executions.c.incarnation == incarnation,
             executions.c.not_before > after,
@@ -189,7 +195,7 @@ def reopen_unstarted(
         held = list(connection.scalars(locked(still.order_by(executions.c.id), connection)))
         connection.execute(
             update(executions)
-            .where(executions.c.id.in_(held), executions.c.phase == Phase.DISPATCHED)
+            .where(among(connection, executions.c.id, held), executions.c.phase == Phase.DISPATCHED)
             .values(
                 phase=Phase.OPENED,
                 phase_time=now,

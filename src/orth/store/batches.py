@@ -10,7 +10,7 @@ from orth.domain.batches import Batch, BatchState
 from orth.domain.executions import SUCCESS, Phase
 from orth.domain.jobs import TriggerCause
 from orth.errors import NotFound
-from orth.store.engines import insert_new, locked
+from orth.store.engines import among, insert_new, locked
 from orth.store.group_scopes import in_groups
 from orth.store.tables import batches, executions
 
@@ -180,7 +180,7 @@ def progress_of(connection: Connection, ids: Sequence[int]) -> dict[int, Progres
     sums = [func.sum(case((condition, 1), else_=0)).label(name) for name, condition in count.items()]
     rows = connection.execute(
         select(executions.c.batch_id, func.count().label("executions"), *sums)
-        .where(executions.c.batch_id.in_(ids))
+        .where(among(connection, executions.c.batch_id, ids))
         .group_by(executions.c.batch_id)
     )
     return {

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from sqlalchemy import Connection, delete, select, update
 
 from orth.domain.broadcasts import Tally
-from orth.store.engines import insert_returning_id, locked
+from orth.store.engines import among, insert_returning_id, locked
 from orth.store.tables import broadcasts
 
 
@@ -21,7 +21,7 @@ def open_broadcast(connection: Connection, job_id: int, total: int) -> int:
 def count_ended(connection: Connection, ended: Mapping[int, Tally]) -> dict[int, Tally]:
     """Add to the counts of broadcasts; those that are complete by it, each told to one caller ever."""
     # In order of id, so that two such transactions never wait for each other in a ring.
-    rows = select(broadcasts).where(broadcasts.c.id.in_(set(ended))).order_by(broadcasts.c.id)
+    rows = select(broadcasts).where(among(connection, broadcasts.c.id, ended)).order_by(broadcasts.c.id)
     complete: dict[int, Tally] = {}
     for row in connection.execute(locked(rows, connection)).all():
         tally = Tally(row.succeeded, row.failed) + ended[row.id]
@@ -31,5 +31,5 @@ def count_ended(connection: Connection, ended: Mapping[int, Tally]) -> dict[int,
             counted = update(broadcasts).where(broadcasts.c.id == row.id)
             connection.execute(counted.values(succeeded=tally.succeeded, failed=tally.failed))
     if complete:
-        connection.execute(delete(broadcasts).where(broadcasts.c.id.in_(set(complete))))
+        connection.execute(delete(broadcasts).where(among(connection, broadcasts.c.id, complete)))
     return complete

@@ -8,7 +8,7 @@ from sqlalchemy.exc import IntegrityError
 
 from orth.domain.calendars import Calendar
 from orth.errors import Conflict, OrthError
-from orth.store.engines import insert_returning_id
+from orth.store.engines import among, insert_returning_id
 from orth.store.tables import calendars
 
 
@@ -32,7 +32,7 @@ def calendars_by_id(connection: Connection, ids: Set[int]) -> dict[int, Calendar
     """Those of these calendars that exist and can be read: one bad row must not keep the others from being used."""
     if not ids:
         return {}
-    rows = connection.execute(select(calendars).where(calendars.c.id.in_(ids)))
+    rows = connection.execute(select(calendars).where(among(connection, calendars.c.id, ids)))
     found = {row.id: _readable(row.definition) for row in rows}
     return {calendar_id: calendar for calendar_id, calendar in found.items() if calendar is not None}
 

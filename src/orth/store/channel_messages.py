@@ -74,7 +74,7 @@ def take_messages(
 
 def untake_messages(connection: Connection, queues: Sequence[str], consumer: str, take_id: str) -> int:
     """Let what was taken by one call wait again as if it had not been; how many messages."""
-    mine = _columns.queue.in_(queues), _columns.consumer == consumer, _columns.take_id == take_id
+    mine = among(connection, _columns.queue, queues), _columns.consumer == consumer, _columns.take_id == take_id
     untaken = {"consumer": None, "take_id": None, "deliveries": _columns.deliveries - 1}
     return connection.execute(update(queue_messages).where(*mine).values(untaken)).rowcount
 

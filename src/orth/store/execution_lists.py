@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from sqlalchemy import ColumnElement, Connection, Subquery, and_, case, func, or_, select, union_all
 
 from orth.domain.executions import OUTCOMES, Execution, Phase, Status
+from orth.store.engines import among
 from orth.store.execution_filters import Filter, conditions
 from orth.store.executions import UnreadableExecution, listed_execution, with_owner
 from orth.store.tables import executions
@@ -156,7 +157,7 @@ def _shorter(stretch: Stretch | None, took: ColumnElement[int]) -> list[ColumnEl
 
 
 def _in_order(connection: Connection, ids: Sequence[int]) -> list[Listed]:
-    found = connection.execute(with_owner().where(executions.c.id.in_(ids)))
+    found = connection.execute(with_owner().where(among(connection, executions.c.id, ids)))
     rows = {row.id: listed_execution(row) for row in found}
     return [rows[one] for one in ids if one in rows]
 

@@ -123,8 +123,8 @@ def ids_of_triggers(connection: Connection, triggers: Sequence[tuple[int, str]])
         some = triggers[start : start + _IDS_PER_STATEMENT]
         rows = connection.execute(
             select(executions.c.id, executions.c.job_id, executions.c.trigger_key).where(
-                executions.c.job_id.in_({job_id for job_id, _key in some}),
-                executions.c.trigger_key.in_({key for _job_id, key in some}),
+                among(connection, executions.c.job_id, {job_id for job_id, _key in some}),
+                among(connection, executions.c.trigger_key, {key for _job_id, key in some}),
             )
         )
         found |= {(row.job_id, row.trigger_key): row.id for row in rows}
@@ -135,7 +135,7 @@ def opened_keys(connection: Connection, triggers: Sequence[tuple[int, str]]) -> 
     """Which of these causes, each a job and a key, have opened something."""
     jobs, keys = {job_id for job_id, _key in triggers}, {key for _job_id, key in triggers}
     statement = select(executions.c.job_id, executions.c.trigger_key).where(
-        executions.c.job_id.in_(jobs), executions.c.trigger_key.in_(keys)
+        among(connection, executions.c.job_id, jobs), among(connection, executions.c.trigger_key, keys)
     )
     return {(row.job_id, row.trigger_key) for row in connection.execute(statement)} & set(triggers)
 

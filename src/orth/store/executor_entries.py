@@ -4,13 +4,11 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import lru_cache
-from itertools import islice
-from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, or_, select
 
 from orth.domain.nodes import ExecutorEntry, StillWorking, Vitals, host_and_port
-from orth.store.engines import among
+from orth.store.engines import among, chunks
 from orth.store.tables import executor_drains, registry
 
 EXECUTOR = "EXECUTOR"
@@ -20,7 +18,6 @@ FORMER = "FORMER"
 """The group of executors that left the registry while executions were open there. They are not listed, and get nothing
 new. Coordinators still authenticate to them, to read logs, to kill and to ask what is running.
 """
-_CHUNK = 500  # values in one statement
 _DRAINED = and_(
     executor_drains.c.app_name == registry.c.registry_key, executor_drains.c.address == registry.c.registry_value
 )
@@ -39,7 +36,7 @@ def list_executors(
     than ``limit``. With ``of_queues`` also those that can only be offered something.
     """
     conditions = [] if app_name is None else [registry.c.registry_key == app_name]
-    conditions += [] if apps is None else [registry.c.registry_key.in_(sorted(apps))]
+    conditions += [] if apps is None else [among(connection, registry.c.registry_key, sorted(apps))]
     if after is not None:
         key, value = registry.c.registry_key, registry.c.registry_value
         conditions.append(or_(key > after[0], and_(key == after[0], value > after[1])))
@@ -213,10 +210,3 @@ def _labels(text: str | None) -> tuple[Mapping[str, str], str]:
 def list_overdue(connection: Connection, before: int) -> list[ExecutorEntry]:
     """Executors whose last beat is older than ``before``."""
     return _entries(connection, registry.c.update_time < before)
-
-
-def chunks(values: Iterable[Any]) -> Iterator[list[Any]]:
-    """``values`` in lists short enough for one statement."""
-    rest = iter(values)
-    while chunk := list(islice(rest, _CHUNK)):
-        yield chunk

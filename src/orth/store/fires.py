@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, select
 
 from orth.domain.fires import FireDecision
-from orth.store.engines import insert_new
+from orth.store.engines import among, insert_new
 from orth.store.tables import fires
 
 NO_TERM = 0
@@ -54,7 +54,7 @@ def planned_after(connection: Connection, job_ids: Collection[int], now: int) ->
     come, though the job waits for a later one by then.
     """
     ahead = select(fires.c.job_id, fires.c.fire_time).where(
-        fires.c.job_id.in_(sorted(job_ids)), fires.c.fire_time > now, fires.c.decision == "run"
+        among(connection, fires.c.job_id, sorted(job_ids)), fires.c.fire_time > now, fires.c.decision == "run"
     )
     found: dict[int, list[int]] = {}
     for job_id, fire in connection.execute(ahead.order_by(fires.c.job_id, fires.c.fire_time)):

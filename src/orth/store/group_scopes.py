@@ -30,7 +30,7 @@ def groups_of_jobs(connection: Connection, ids: Iterable[int]) -> dict[int, int]
 
 def hold_groups_of_jobs(connection: Connection, ids: Iterable[int]) -> dict[int, int]:
     """The same; they stay there until the transaction ends."""
-    found = select(jobs.c.id, jobs.c.job_group).where(jobs.c.id.in_(set(ids))).order_by(jobs.c.id)
+    found = select(jobs.c.id, jobs.c.job_group).where(among(connection, jobs.c.id, set(ids))).order_by(jobs.c.id)
     return {row.id: row.job_group for row in connection.execute(share_locked(found, connection))}
 
 

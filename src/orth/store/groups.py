@@ -16,7 +16,7 @@ from orth.domain.jobs import AddressType, Group, GroupDialect
 from orth.errors import Conflict, NotFound
 from orth.store.access_tables import user_grants
 from orth.store.audit_tables import job_secrets
-from orth.store.engines import insert_returning_id, locked
+from orth.store.engines import among, insert_returning_id, locked
 from orth.store.group_scopes import in_groups
 from orth.store.tables import executions, groups, jobs
 
@@ -48,7 +48,7 @@ def get_group(connection: Connection, group_id: int) -> Group:
 
 
 def groups_by_id(connection: Connection, ids: set[int]) -> dict[int, Group]:
-    rows = connection.execute(select(groups).where(groups.c.id.in_(ids)))
+    rows = connection.execute(select(groups).where(among(connection, groups.c.id, ids)))
     return {row.id: _group(row) for row in rows}
 
 

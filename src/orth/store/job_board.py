@@ -299,7 +299,7 @@ def _lacks_handler(connection: Connection) -> ColumnElement[bool]:
     offered = offered_handlers(connection)
     of_app = select(group_rows.c.id, group_rows.c.app_name).where(among(connection, group_rows.c.app_name, offered))
     lacking = [
-        (jobs.c.job_group == row.id) & jobs.c.executor_handler.not_in(sorted(offered[row.app_name]))
+        (jobs.c.job_group == row.id) & ~among(connection, jobs.c.executor_handler, sorted(offered[row.app_name]))
         for row in connection.execute(of_app)
     ]
     own = or_(jobs.c.super_task_id == 0, jobs.c.super_task_id == jobs.c.id)
@@ -320,6 +320,8 @@ def _is(
         case Only.NEVER_RAN:
             return ~exists().where(*own)
         case Only.NO_EXECUTOR:
-            return jobs.c.job_group.in_(sorted(group for group, count in online.items() if count.alive == 0))
+            return among(
+                connection, jobs.c.job_group, sorted(group for group, count in online.items() if count.alive == 0)
+            )
         case Only.NO_HANDLER:
             return _lacks_handler(connection)

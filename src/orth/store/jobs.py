@@ -129,7 +129,7 @@ def hold_job(connection: Connection, job_id: int) -> Job:
 
 def hold_referred(connection: Connection, ids: Iterable[int]) -> dict[int, Job]:
     """Those of these jobs that exist, kept from being changed or removed until the transaction ends."""
-    rows = select(jobs).where(jobs.c.id.in_(set(ids))).order_by(jobs.c.id)
+    rows = select(jobs).where(among(connection, jobs.c.id, set(ids))).order_by(jobs.c.id)
     return {row.id: _readable(row) for row in connection.execute(share_locked(rows, connection))}
 
 

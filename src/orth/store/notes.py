@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, func, insert, select
 
 from orth.domain.executions import cut
+from orth.store.engines import among
 from orth.store.tables import notes
 
 NOTES_LIMIT = 100
@@ -59,7 +60,7 @@ def last_noted(connection: Connection, ids: Sequence[int], code: str) -> dict[in
         chunk = ids[start : start + _IDS_PER_STATEMENT]
         noted = (
             select(notes.c.execution_id, func.max(notes.c.at).label("last"))
-            .where(notes.c.execution_id.in_(chunk), notes.c.code == code)
+            .where(among(connection, notes.c.execution_id, chunk), notes.c.code == code)
             .group_by(notes.c.execution_id)
         )
         found |= {row.execution_id: row.last for row in connection.execute(noted)}
@@ -72,7 +73,7 @@ def _counts(connection: Connection, ids: Sequence[int]) -> dict[int, int]:
         chunk = ids[start : start + _IDS_PER_STATEMENT]
         counted = (
             select(notes.c.execution_id, func.count().label("n"))
-            .where(notes.c.execution_id.in_(chunk))
+            .where(among(connection, notes.c.execution_id, chunk))
             .group_by(notes.c.execution_id)
         )
         counts |= {row.execution_id: row.n for row in connection.execute(counted)}

@@ -89,7 +89,7 @@ def count_executors(connection: Connection, heard_since: int, seen: Groups) -> t
     counted = select(func.coalesce(lively, 0), func.count()).select_from(registry)
     counted = counted.where(registry.c.registry_group == "EXECUTOR")
     if seen is not None:
-        names = select(groups.c.app_name).where(groups.c.id.in_(list(seen)))
+        names = select(groups.c.app_name).where(among(connection, groups.c.id, seen))
         counted = counted.where(registry.c.registry_key.in_(names))
     alive, total = connection.execute(counted).one()
     return int(alive), int(total)
@@ -230,7 +230,7 @@ def _last_success(connection: Connection, job_id: int, job_group: int, after: in
         executions.c.job_group == job_group,
     )
     if broadcasts:
-        of_others = executions.c.broadcast_id.not_in(sorted(broadcasts))
+        of_others = ~among(connection, executions.c.broadcast_id, sorted(broadcasts))
         succeeded = succeeded.where(or_(executions.c.broadcast_id.is_(None), of_others))
     return connection.execute(succeeded.order_by(executions.c.id.desc()).limit(1)).scalar() or 0
 

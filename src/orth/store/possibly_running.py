@@ -57,7 +57,7 @@ def _possibly_running(connection: Connection, jobs: Sequence[int], besides: Coll
         .group_by(table.job_id, table.shard_index, table.executor_address, table.phase)
     )
     if besides:
-        opened = opened.where(table.id.not_in(sorted(besides)))
+        opened = opened.where(~among(connection, table.id, sorted(besides)))
     unconfirmed = (
         select(
             ended.job_id,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, delete, select
 
 from orth.domain.nodes import Reachability
-from orth.store.engines import upsert
+from orth.store.engines import among, upsert
 from orth.store.tables import reachability
 
 _CHUNK = 500
@@ -51,7 +51,7 @@ def clear_doubts(connection: Connection, node_id: str, addresses: Sequence[str] 
         connection.execute(mine)
         return
     for start in range(0, len(addresses), _CHUNK):
-        connection.execute(mine.where(reachability.c.address.in_(addresses[start : start + _CHUNK])))
+        connection.execute(mine.where(among(connection, reachability.c.address, addresses[start : start + _CHUNK])))
 
 
 def drop_old_doubts(connection: Connection, before: int) -> None:

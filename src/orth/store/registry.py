@@ -26,11 +26,10 @@ from typing import Any
 from sqlalchemy import Connection, Row, delete, func, or_, select, update
 
 from orth.domain.nodes import ExecutorEntry, Unavailability, Vitals
-from orth.store.engines import among, locked, update_many, upsert
+from orth.store.engines import among, chunks, locked, update_many, upsert
 from orth.store.executor_entries import (
     EXECUTOR,
     FORMER,
-    chunks,
     list_executors,
     list_former_executors,
     vitals_columns,

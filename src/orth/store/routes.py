@@ -10,8 +10,7 @@ from collections.abc import Iterable, Mapping
 from sqlalchemy import Connection, delete, func, select
 
 from orth.domain.executions import TAKEN_PHASES, Phase
-from orth.store.engines import among, insert_new, update_many
-from orth.store.executor_entries import chunks
+from orth.store.engines import among, chunks, insert_new, update_many
 from orth.store.tables import executions, routes
 
 _COUNTER = ""
@@ -27,7 +26,7 @@ def route_numbers(connection: Connection, jobs: Iterable[int]) -> dict[int, int]
     found: dict[int, int] = {}
     for chunk in _chunks(jobs):
         rows = select(routes.c.job_id, routes.c.last_use).where(
-            routes.c.job_id.in_(chunk), routes.c.address == _COUNTER
+            among(connection, routes.c.job_id, chunk), routes.c.address == _COUNTER
         )
         found |= {row.job_id: row.last_use for row in connection.execute(rows)}
     return found
@@ -47,7 +46,9 @@ def route_memory(connection: Connection, jobs: Iterable[int]) -> Memory:
     """What these jobs remember."""
     found: Memory = {}
     for chunk in _chunks(jobs):
-        rows = connection.execute(select(routes).where(routes.c.job_id.in_(chunk), routes.c.address != _COUNTER))
+        rows = connection.execute(
+            select(routes).where(among(connection, routes.c.job_id, chunk), routes.c.address != _COUNTER)
+        )
         for row in rows:
             found.setdefault(row.job_id, {})[row.address] = (row.uses, row.last_use)
     return found
@@ -60,7 +61,7 @@ def keep_route_memory(connection: Connection, memory: Memory, before: Memory) ->
         old = before.get(job, {})
         gone = [address for address in old if address not in uses]
         if gone:
-            connection.execute(delete(routes).where(routes.c.job_id == job, routes.c.address.in_(gone)))
+            connection.execute(delete(routes).where(routes.c.job_id == job, among(connection, routes.c.address, gone)))
         rows += [
             {"job_id": job, "address": address, "uses": use[0], "last_use": use[1]}
             for address, use in sorted(uses.items())

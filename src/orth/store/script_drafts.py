@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, insert, select
 
 from orth.domain.jobs import GlueType
+from orth.store.engines import among
 from orth.store.script_tables import script_drafts
 
 
@@ -34,7 +35,7 @@ def drafts_of(connection: Connection, execution_ids: Iterable[int]) -> dict[int,
     wanted = set(execution_ids)
     if not wanted:
         return {}
-    rows = connection.execute(select(script_drafts).where(script_drafts.c.execution_id.in_(wanted)))
+    rows = connection.execute(select(script_drafts).where(among(connection, script_drafts.c.execution_id, wanted)))
     return {
         row.execution_id: Draft(_KINDS[row.glue_type], row.glue_source, row.made_at)
         for row in rows

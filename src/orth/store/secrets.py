@@ -14,7 +14,7 @@ from orth.domain.job_secrets import EVERY_GROUP
 from orth.domain.jobs import Job
 from orth.errors import Conflict, NotFound
 from orth.store.audit_tables import job_secrets
-from orth.store.engines import locked
+from orth.store.engines import among, locked
 from orth.store.group_scopes import in_groups
 from orth.store.tables import jobs
 
@@ -84,7 +84,7 @@ def delete_secret(connection: Connection, job_group: int, name: str) -> None:
 def known_names(connection: Connection, job_group: int, names: Iterable[str], *, hold: bool = False) -> set[str]:
     """Those of ``names`` that a job of the group may use; kept from being removed, if ``hold``."""
     found = select(job_secrets.c.name).where(
-        job_secrets.c.job_group.in_((job_group, EVERY_GROUP)), job_secrets.c.name.in_(list(names))
+        job_secrets.c.job_group.in_((job_group, EVERY_GROUP)), among(connection, job_secrets.c.name, names)
     )
     return set(connection.execute(locked(found, connection) if hold else found).scalars())
 
@@ -97,7 +97,9 @@ def secrets_of_jobs(connection: Connection, given: Iterable[Job]) -> Mapping[int
     groups = {EVERY_GROUP, *(job.job_group for job in wanted)}
     names = {name for job in wanted for name in job.secrets}
     rows = connection.execute(
-        select(job_secrets).where(job_secrets.c.job_group.in_(groups), job_secrets.c.name.in_(names))
+        select(job_secrets).where(
+            among(connection, job_secrets.c.job_group, groups), among(connection, job_secrets.c.name, names)
+        )
     )
     found = {(row.job_group, row.name): _secret(row) for row in rows}
     return {job.id: tuple(_chosen(found, job)) for job in wanted}

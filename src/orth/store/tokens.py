@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Row, delete, func, insert, or_, select, updat
 from orth.domain.access import Rights, Role
 from orth.domain.tokens import Token, TokenKind
 from orth.errors import Conflict, NotFound
-from orth.store.engines import among, insert_returning_id, locked
+from orth.store.engines import among, chunks, insert_returning_id, locked
 from orth.store.tables import executions, groups, jobs
 from orth.store.token_tables import token_secrets, tokens
 
@@ -157,9 +157,12 @@ def note_use(connection: Connection, token_id: int, now: int) -> None:
 
 def apps_of_executions(connection: Connection, execution_ids: Iterable[int]) -> dict[int, str]:
     """The app name of the group of each execution that exists."""
-    wanted = among(connection, executions.c.id, list(execution_ids))
     joined = select(executions.c.id, groups.c.app_name).join(groups, groups.c.id == executions.c.job_group)
-    return {row.id: row.app_name for row in connection.execute(joined.where(wanted))}
+    found: dict[int, str] = {}
+    for chunk in chunks(execution_ids):
+        rows = connection.execute(joined.where(among(connection, executions.c.id, chunk)))
+        found |= {row.id: row.app_name for row in rows}
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,21 +177,25 @@ class Home:
 
 def homes_of_executions(connection: Connection, execution_ids: Iterable[int]) -> dict[int, Home]:
     """The home of each execution that exists."""
-    wanted = among(connection, executions.c.id, list(execution_ids))
     columns = executions.c
     shown = (columns.id, columns.job_id, columns.outcome, columns.phase_time, columns.trigger_time, groups.c.app_name)
-    joined = select(*shown).join(groups, groups.c.id == executions.c.job_group).where(wanted)
-    return {
-        row.id: Home(row.job_id, row.app_name, row.phase_time if row.outcome else None, row.trigger_time)
-        for row in connection.execute(joined)
-    }
+    joined = select(*shown).join(groups, groups.c.id == executions.c.job_group)
+    found: dict[int, Home] = {}
+    for chunk in chunks(execution_ids):
+        for row in connection.execute(joined.where(among(connection, columns.id, chunk))):
+            ended_at = row.phase_time if row.outcome else None
+            found[row.id] = Home(row.job_id, row.app_name, ended_at, row.trigger_time)
+    return found
 
 
 def apps_of_jobs(connection: Connection, job_ids: Iterable[int]) -> dict[int, str]:
     """The app name of the group of each job that exists."""
-    wanted = among(connection, jobs.c.id, list(job_ids))
     joined = select(jobs.c.id, groups.c.app_name).join(groups, groups.c.id == jobs.c.job_group)
-    return {row.id: row.app_name for row in connection.execute(joined.where(wanted))}
+    found: dict[int, str] = {}
+    for chunk in chunks(job_ids):
+        rows = connection.execute(joined.where(among(connection, jobs.c.id, chunk)))
+        found |= {row.id: row.app_name for row in rows}
+    return found
 
 
 def _proven(connection: Connection, condition: Any) -> Proven | None:  # Any: a comparison, which SQLAlchemy types wider
