@@ -33,6 +33,7 @@ WITHOUT_CODE: Mapping[str, str] = {
     "coordinator/executor_access.py": "told to executors",
     "coordinator/http/addresses.py": "told to executors and services that register",
     "coordinator/http/allowed_channels.py": "told to executors",
+    "coordinator/http/channel_requests.py": "told to executors",
     "coordinator/http/channel_scope.py": "told to executors",
     "coordinator/http/channel_shares.py": "told to executors",
     "coordinator/http/channels.py": "told to executors",

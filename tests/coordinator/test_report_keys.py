@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from orth.coordinator.http.channel_requests import Read
 from orth.coordinator.http.channel_shares import Guest
 from orth.coordinator.node import Coordinator
 from orth.coordinator.proving import Unproved
@@ -273,7 +274,7 @@ async def test_a_box_is_read_through_a_coordinator_without_the_keys(site: QueueS
         await site.until(one, lambda row: row.incarnation == worker.incarnation)
         box = NAMES.status(dispatch.job_id, one)
         door = site.coordinators[0].queues.door
-        shown = await door.verbs["read"](b'{"after": {"%s": ""}}' % box.encode(), Guest())
+        shown = await door.verbs["read"](Read(after={box: ""}), Guest())
         assert box in str(shown)
         assert key not in str(shown)
         await worker.finish(dispatch)

@@ -8,7 +8,8 @@ import pytest
 from joserfc import jwt
 from joserfc.jwk import OctKey
 
-from orth.coordinator.http.channels import CLOSED_VERBS, VERBS
+from orth.coordinator.http.channel_requests import VERBS
+from orth.coordinator.http.channels import CLOSED_VERBS
 from orth.coordinator.http.from_executors import JOB_CALLS
 from orth.coordinator.signing import Claim
 from orth.store.users import set_password

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, update
 
 from orth.channels.interface import START
 from orth.coordinator.executor_keys import ExecutorKey
-from orth.coordinator.http import channel_shares
+from orth.coordinator.http import channel_scope, channel_shares
 from orth.coordinator.http.channel_scope import OPEN_FOR, _check_queue
 from orth.coordinator.http.channel_shares import Shares
 from orth.coordinator.proving import Unproved
@@ -36,6 +36,7 @@ from tests.store.builders import NOW, a_group, a_job, open_some
 
 P1, P2 = new_process(), new_process()
 QUEUE = NAMES.dispatch("mine.a")
+Found = dict[int, Any]
 
 
 class Party:
@@ -122,6 +123,36 @@ async def hearing(door: Door) -> AsyncIterator[None]:
 
 
 # --- boxes of executions
+
+
+@pytest.mark.parametrize(
+    ("verb", "member", "honest", "too_many"),
+    [("read", "after", 100, 257), ("post", "boxes", 500, 1_001), ("remove", "boxes", 1, 17)],
+)
+async def test_more_boxes_than_an_executor_has_are_refused_before_they_are_looked_up(
+    mine: Party, monkeypatch: pytest.MonkeyPatch, verb: str, member: str, honest: int, too_many: int
+) -> None:
+    looked_up: list[int] = []
+
+    def look_up(
+        _connection: Connection, executions: set[int], _jobs: set[int]
+    ) -> tuple[dict[int, Any], dict[int, Any]]:
+        looked_up.append(len(executions))
+        return {}, {}
+
+    monkeypatch.setattr(channel_scope, "_look_up", look_up)
+
+    async def ask(count: int) -> Answer:
+        boxes = [NAMES.status(number, number) for number in range(1, count + 1)]
+        values: dict[str, object] = {"post": {box: [{"reportKey": "x"}] for box in boxes}, "remove": boxes}
+        return await mine.ask(verb, {member: values.get(verb, dict.fromkeys(boxes, ""))})
+
+    assert (await ask(honest)).status == 403, "they are of nobody"
+    assert looked_up == [] if verb == "remove" else [honest]
+    looked_up.clear()
+    assert member in (await ask(too_many)).envelope(400)["msg"]
+    assert "values" in (await ask(48_000)).envelope(413)["msg"]
+    assert looked_up == []
 
 
 async def test_nothing_is_said_about_executions_of_others_or_of_nobody(door: Door, mine: Party, victim: Party) -> None:

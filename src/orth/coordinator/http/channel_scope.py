@@ -8,8 +8,6 @@ others run, be it of its own app. What only coordinators say, nobody says throug
 
 An executor may honestly have a report key that fits no more: its execution was deleted, or the database was restored.
 So that this keeps nothing else back, such a box takes nothing, and shows only what coordinators have withdrawn.
-
-What a body says otherwise is left to ``channels``, which reads it again and more closely.
 """
 
 import re
@@ -28,8 +26,7 @@ from orth.store.database import Connection
 from orth.store.queue_executors import app_of_process
 from orth.store.tokens import Home, apps_of_jobs, homes_of_executions
 from orth.wire.channel_messages import SAID_BY_EXECUTORS, WorkerBeat
-from orth.wire.fields import BODY_LIMIT, IDENTITY_LIMIT
-from orth.wire.strict_json import read_json
+from orth.wire.fields import IDENTITY_LIMIT
 from orth.wire.work_keys import is_process_of, work_key_of_process
 
 OPEN_FOR = 3_600_000
@@ -43,11 +40,8 @@ _HINT = "Use an executor of this version."
 Said = Mapping[str, Any]
 
 
-async def check_channel_use(tools: Tools, key: ExecutorKey, address: str, verb: str, body: bytes) -> Guest:
-    """Refuse what belongs to others; as whom the caller may use the rest."""
-    said = read_json(body, BODY_LIMIT)
-    if not isinstance(said, dict):
-        return Guest(key.token_id, app_names=key.app_names)  # refused where it is read
+async def check_channel_use(tools: Tools, key: ExecutorKey, address: str, verb: str, said: Said) -> Guest:
+    """Refuse what belongs to others; as whom the caller may use the rest. ``said`` has the form of its verb."""
     said = {**said, "work_key": _work_key(key, said.get("process"))}  # never what the body says of itself
     for queue in _texts(said.get("queues")) + _texts([said.get("queue")]):
         _check_queue(tools.door.names, key, queue)
@@ -69,11 +63,10 @@ async def check_channel_use(tools: Tools, key: ExecutorKey, address: str, verb: 
     return Guest(key.token_id, closed | unproved, key.app_names, closed | unproved)
 
 
-async def check_what_was_awaited(tools: Tools, key: ExecutorKey, address: str, verb: str, body: bytes) -> None:
+async def check_what_was_awaited(tools: Tools, key: ExecutorKey, address: str, verb: str, said: Said) -> None:
     """The same once more, after a wait: what was its own at the beginning may be another's by now."""
-    said = read_json(body, BODY_LIMIT) if verb == "read" else {}
-    if isinstance(said, dict) and said.get("wait"):
-        await check_channel_use(tools, key, address, verb, body)
+    if verb == "read" and said.get("wait"):
+        await check_channel_use(tools, key, address, verb, said)
 
 
 def _check_queue(names: Names, key: ExecutorKey, queue: str) -> None:

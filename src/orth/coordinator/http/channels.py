@@ -30,24 +30,29 @@ from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Annotated, Any, TypeVar
-
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from typing import Any
 
 from orth.channels.interface import START, BoxFull, Channels, Entry, Heard, Listening
 from orth.channels.names import Names
 from orth.clock import Clock
 from orth.coordinator.http.allowed_channels import Allowed
+from orth.coordinator.http.channel_requests import (
+    Announce,
+    Done,
+    GiveBack,
+    Hear,
+    Post,
+    Read,
+    Remove,
+    Take,
+)
 from orth.coordinator.http.channel_shares import Guest, Shares
 from orth.coordinator.workers import Workers
-from orth.errors import Forbidden, InvalidMessage, TooBusy, TooLarge, Unavailable
+from orth.errors import Forbidden, TooBusy, TooLarge, Unavailable
 from orth.wire.channel_messages import Standing
-from orth.wire.fields import BODY_LIMIT
 from orth.wire.report_keys import ReportKeys
-from orth.wire.strict_json import read_json
 
 CHANNELS = "/api/channels"
-VERBS = ("take", "done", "bury", "give_back", "announce", "post", "read", "remove", "hear")
 CLOSED_VERBS = ("send",)
 """What executors of earlier versions ask for, and nobody may."""
 WAIT_LIMIT = 25.0
@@ -58,61 +63,8 @@ _HELD = 1_000
 _CHUNK = 5.0
 _REPORT_KEY = "reportKey"
 
-B = TypeVar("B", bound="_Body")
 _Listener = tuple[int | None, str]
 """The token of somebody who listens, and the name by which that one asks again."""
-
-Name = Annotated[str, Field(min_length=1, max_length=255)]
-Wait = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-Limit = Annotated[int, Field(ge=1, le=1_000)]
-
-
-class _Body(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-
-class _Take(_Body):
-    queues: Annotated[list[Name], Field(min_length=1, max_length=256)]
-    consumer: Name
-    limit: Limit = 1
-    wait: Wait = 0.0
-
-
-class _Done(_Body):
-    queue: Name
-    consumer: Name
-    deliveries: Annotated[list[Name], Field(max_length=1_000)]
-
-
-class _GiveBack(_Body):
-    queue: Name
-    consumer: Name
-    to_dead_after: Annotated[int, Field(ge=1, le=1_000)] = 5
-
-
-class _Announce(_Body):
-    topic: Name
-    message: dict[str, Any]
-
-
-class _Post(_Body):
-    boxes: Annotated[dict[Name, list[dict[str, Any]]], Field(max_length=1_000)]
-
-
-class _Read(_Body):
-    after: Annotated[dict[Name, str], Field(min_length=1, max_length=1_000)]
-    limit: Limit = 100
-    wait: Wait = 0.0
-
-
-class _Remove(_Body):
-    boxes: Annotated[list[Name], Field(max_length=1_000)]
-
-
-class _Hear(_Body):
-    topics: Annotated[list[Name], Field(min_length=1, max_length=16)]
-    listener: Name
-    wait: Wait = 0.0
 
 
 @dataclass(slots=True)
@@ -158,7 +110,7 @@ class ChannelDoor:
         self._hearing = asyncio.Event()
 
     @property
-    def verbs(self) -> Mapping[str, Callable[[bytes, Guest], Awaitable[object]]]:
+    def verbs(self) -> Mapping[str, Callable[[Any, Guest], Awaitable[object]]]:  # Any: the form of its verb
         return {
             "take": self._take,
             "done": self._done,
@@ -188,8 +140,7 @@ class ChannelDoor:
 
     # --- queues
 
-    async def _take(self, body: bytes, guest: Guest) -> object:
-        asked = _read_body(_Take, body)
+    async def _take(self, asked: Take, guest: Guest) -> object:
         queues = [self._allowed.queue(name) for name in asked.queues]
         with self._shares.waiting(guest, asked.wait):
             taken = await self._open.take(queues, asked.consumer, limit=asked.limit, wait=min(asked.wait, WAIT_LIMIT))
@@ -198,30 +149,25 @@ class ChannelDoor:
             for queue, some in taken.items()
         }
 
-    async def _done(self, body: bytes, _guest: Guest) -> object:
-        asked = _read_body(_Done, body)
+    async def _done(self, asked: Done, _guest: Guest) -> object:
         await self._open.done(self._allowed.queue(asked.queue), asked.consumer, asked.deliveries)
         return None
 
-    async def _bury(self, body: bytes, _guest: Guest) -> object:
-        asked = _read_body(_Done, body)
+    async def _bury(self, asked: Done, _guest: Guest) -> object:
         await self._open.bury(self._allowed.queue(asked.queue), asked.consumer, asked.deliveries)
         return None
 
-    async def _give_back(self, body: bytes, _guest: Guest) -> object:
-        asked = _read_body(_GiveBack, body)
+    async def _give_back(self, asked: GiveBack, _guest: Guest) -> object:
         queue = self._allowed.queue(asked.queue)
         return await self._open.give_back(queue, asked.consumer, to_dead_after=asked.to_dead_after)
 
     # --- topics
 
-    async def _announce(self, body: bytes, _guest: Guest) -> object:
-        asked = _read_body(_Announce, body)
+    async def _announce(self, asked: Announce, _guest: Guest) -> object:
         await self._open.announce(self._allowed.tell(asked.topic), asked.message)
         return None
 
-    async def _hear(self, body: bytes, guest: Guest) -> object:
-        asked = _read_body(_Hear, body)
+    async def _hear(self, asked: Hear, guest: Guest) -> object:
         topics = [self._allowed.hear(name) for name in asked.topics]
         listener = (guest.token_id, asked.listener)
         ear = self._ears.get(listener)
@@ -271,8 +217,7 @@ class ChannelDoor:
 
     # --- boxes
 
-    async def _post(self, body: bytes, guest: Guest) -> object:
-        asked = _read_body(_Post, body)
+    async def _post(self, asked: Post, guest: Guest) -> object:
         boxes = {self._allowed.post(box): messages for box, messages in asked.boxes.items()}
         sizes = self._shares.room(guest, boxes)
         full = boxes.keys() - sizes.keys()
@@ -293,8 +238,7 @@ class ChannelDoor:
             return False
         return True
 
-    async def _read(self, body: bytes, guest: Guest) -> object:
-        asked = _read_body(_Read, body)
+    async def _read(self, asked: Read, guest: Guest) -> object:
         after = {self._allowed.read(box): position or START for box, position in asked.after.items()}
         if asked.wait:
             with self._shares.waiting(guest, asked.wait):
@@ -318,8 +262,7 @@ class ChannelDoor:
                 found = await self._open.read(after, limit=limit)
         return found
 
-    async def _remove(self, body: bytes, _guest: Guest) -> object:
-        asked = _read_body(_Remove, body)
+    async def _remove(self, asked: Remove, _guest: Guest) -> object:
         await self._open.remove([self._allowed.remove(box) for box in asked.boxes])
         return None
 
@@ -386,12 +329,3 @@ def no_longer(verb: str) -> Forbidden:
         f"Executors may not {verb} any more: only coordinators put something into a queue.",
         hint="Use an executor of this version; it gives back what it has not begun.",
     )
-
-
-def _read_body(kind: type[B], body: bytes) -> B:
-    try:
-        return kind.model_validate(read_json(body, BODY_LIMIT))
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        raise InvalidMessage(f"{where}: {first['msg']}.", field=where) from None

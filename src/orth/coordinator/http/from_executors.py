@@ -23,8 +23,9 @@ from orth.coordinator.executor_access import Asked, check_network, not_its_app
 from orth.coordinator.executor_keys import ExecutorKey
 from orth.coordinator.facts import RefusalCause, RegistrationRefused
 from orth.coordinator.http.addresses import NeverCalled, check_address, check_name
+from orth.coordinator.http.channel_requests import VERBS, read_channel_request
 from orth.coordinator.http.channel_scope import check_channel_use, check_what_was_awaited
-from orth.coordinator.http.channels import CHANNELS, CLOSED_VERBS, VERBS, no_longer
+from orth.coordinator.http.channels import CHANNELS, CLOSED_VERBS, no_longer
 from orth.coordinator.http.client_addresses import client_address
 from orth.coordinator.http.open_offers import open_offers
 from orth.coordinator.http.problems import reported, told
@@ -162,9 +163,10 @@ async def _open_offers(tools: Tools, call: Call) -> object:
 
 def _channel_call(verb: str) -> Answering:
     async def use(tools: Tools, call: Call) -> object:
-        guest = await check_channel_use(tools, call.key, call.address, verb, call.body)
-        payload = await tools.door.verbs[verb](call.body, guest)
-        await check_what_was_awaited(tools, call.key, call.address, verb, call.body)
+        request = read_channel_request(verb, call.body)
+        guest = await check_channel_use(tools, call.key, call.address, verb, request.said)
+        payload = await tools.door.verbs[verb](request.asked, guest)
+        await check_what_was_awaited(tools, call.key, call.address, verb, request.said)
         return payload
 
     return use
