@@ -6,7 +6,9 @@ request that was not answered in time, or broke off, is cut as well: a coordinat
 ones. After a refusal requests grow again as fast as they shrank, after silence step by step.
 """
 
-MOST = 500
+from orth.wire.fields import RESULTS_OF_OURS
+
+MOST = RESULTS_OF_OURS
 _STEP = 10
 
 

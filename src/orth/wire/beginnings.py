@@ -16,6 +16,7 @@ from orth.wire.strict_json import read_json
 BEGUN_PATH = "/api/begun"
 BEGUN_LIMIT = 1_000
 _BODY_LIMIT = 256 * 1024
+_VALUES_LIMIT = 10 * BEGUN_LIMIT
 
 
 class Begun(Message):
@@ -43,7 +44,7 @@ class BegunAnswer(Message):
 
 
 def read_begun(body: bytes) -> BegunReport:
-    return message_of(BegunReport, read_json(body, _BODY_LIMIT))
+    return message_of(BegunReport, read_json(body, _BODY_LIMIT, values=_VALUES_LIMIT))
 
 
 def read_begun_answer(reply: Reply) -> frozenset[int]:

@@ -27,7 +27,9 @@ from orth.wire.fields import (
     BODY_LIMIT,
     INT64_MAX,
     REGISTRY_BODY_LIMIT,
+    RESULTS_COUNT,
     RESULTS_LIMIT,
+    RESULTS_VALUES,
     SMALL_BODY_LIMIT,
     as_text,
     normal_app_name,
@@ -163,7 +165,7 @@ def read_callback(body: bytes) -> list[CallbackItem | Malformed]:
     Halves of surrogate pairs are repaired here instead of refused: clients that cut a message at a length leave them.
     ``NaN`` and its like are text: clients that send what a handler returned write them.
     """
-    value = parse(read_text(body, RESULTS_LIMIT), odd_numbers_as_text=True, values=None)
+    value = parse(read_text(body, RESULTS_LIMIT), odd_numbers_as_text=True, values=RESULTS_VALUES)
     if isinstance(value, dict):
         if "callbackList" in value:
             value = value["callbackList"] or []
@@ -171,6 +173,8 @@ def read_callback(body: bytes) -> list[CallbackItem | Malformed]:
             value = [value]
     if not isinstance(value, list):
         raise InvalidMessage("A callback is a list of results.")
+    if len(value) > RESULTS_COUNT:
+        raise TooLarge(f"A callback has at most {RESULTS_COUNT:,} results, not {len(value):,}. Send fewer at once.")
     return [_result(item) for item in value]
 
 
@@ -210,6 +214,8 @@ def _report_key(value: object) -> str | None:
 
 def _positive(value: object) -> int | None:
     """A number that only informs: better none than a result refused for its sake."""
+    if value is None:  # as most often; an exception costs as much as the rest
+        return None
     try:
         number = whole_number(value)
     except ValueError:

@@ -28,6 +28,13 @@ BODY_LIMIT = 5 * 1024 * 1024
 RESULTS_LIMIT = 32 * 1024 * 1024
 """Bytes of results that an executor of another make sends at once. Some send all that has gathered while coordinators
 were away, and the same again for ever if that is refused."""
+RESULTS_OF_OURS = 500
+"""Results in one request of an executor of ours."""
+RESULTS_COUNT = 20_000
+"""Results in one request of any executor. Java executors send all that ended while their last request was on its way,
+which takes some seconds."""
+RESULTS_VALUES = 500_000
+"""Values in one request with results: what a handler of another make returns may be a list of thousands."""
 REGISTRY_BODY_LIMIT = 1024 * 1024
 """Bytes of a registration, which may list many handlers with their schemas."""
 SMALL_BODY_LIMIT = 64 * 1024

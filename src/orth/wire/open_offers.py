@@ -18,6 +18,7 @@ from orth.wire.strict_json import read_json
 OPEN_OFFERS_PATH = "/api/openOffers"
 OFFERS_LIMIT = 1_000
 _BODY_LIMIT = 256 * 1024
+_VALUES_LIMIT = 10 * OFFERS_LIMIT
 
 
 class AskedOffer(Message):
@@ -46,7 +47,7 @@ class OpenOffers(Message):
 
 
 def read_open_offers_question(body: bytes) -> OpenOffersQuestion:
-    return message_of(OpenOffersQuestion, read_json(body, _BODY_LIMIT))
+    return message_of(OpenOffersQuestion, read_json(body, _BODY_LIMIT, values=_VALUES_LIMIT))
 
 
 def read_open_offers(reply: Reply) -> OpenOffers:

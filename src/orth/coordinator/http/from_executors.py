@@ -264,16 +264,12 @@ def _endpoint(answer: Answering) -> Callable[[Request], Awaitable[Response]]:
     return endpoint
 
 
-_UNREAD = frozenset({408, 413, 431})
-"""Refusals of requests that were not read to their end: a proxy between may give them, too."""
-
-
 def status_for(path: str, headers: Mapping[str, str], status: int) -> int:
     """The HTTP status of a refusal. Third-party executors read the envelope of 200 only: with any other status their
     logs say the number, and never what is wrong.
     """
     called_by_all = path.rpartition("/")[2] in _CALLS
-    return 200 if called_by_all and is_foreign(headers) and status not in _UNREAD else status
+    return 200 if called_by_all and is_foreign(headers) else status
 
 
 def _of_ours(answer: Response, tools: Tools, call: Call | None) -> Response:

@@ -42,6 +42,8 @@ MEMBERS_LIMIT, VALUES_LIMIT = 1_000, 5_000
 LARGE_MEMBERS, LARGE_VALUES = 5_000, 50_000
 """The same of a large one."""
 _FOR_KNOWN_CALLERS = "/api/v1/"
+_UNREAD = frozenset({408, 413, 431})
+"""Refusals of requests that were not read to their end: a proxy between may give them, too."""
 
 
 class NotJson(OrthError):
@@ -155,7 +157,9 @@ def _route_of(scope: Scope) -> BaseRoute | None:
 def _refusal(error: OrthError, executor_call: Scope | None) -> Response:
     if executor_call is None:
         return problem_of(error)
-    status = status_for(executor_call["path"], Headers(scope=executor_call), error.status)
+    status = error.status
+    if status not in _UNREAD:
+        status = status_for(executor_call["path"], Headers(scope=executor_call), status)
     refused = envelope(Reply.failure(str(error)), status)
     refused.headers.update(error.headers if isinstance(error, BadSignature) else {})
     return refused

@@ -11,6 +11,7 @@ request held has been applied, and changes nothing when it comes again. Once the
 """
 
 from collections.abc import Collection, Sequence
+from itertools import islice
 
 from orth.coordinator.executor_access import not_of_its_apps
 from orth.coordinator.executor_keys import ExecutorKey
@@ -23,15 +24,18 @@ from orth.wire.beginnings import BegunReport
 from orth.wire.dialects import Malformed
 from orth.wire.messages import CallbackItem, CallbackVerdict, Verdict
 
+_NOTED = 100
+"""Refused results of one request that are told to the audit, which has room for fewer in ten minutes."""
+
 
 async def take_results(
     tools: Tools, key: ExecutorKey, sender: Sender, items: Sequence[CallbackItem | Malformed], *, reads_verdicts: bool
 ) -> list[CallbackVerdict]:
     """What became of each result."""
-    foreign = await _of_others(tools, key, {item.log_id for item in items if isinstance(item, CallbackItem)})
+    foreign = await _of_others(tools, key, {item.log_id for item in items if not isinstance(item, Malformed)})
     if not foreign:
         return await _take(tools, key, sender, items, reads_verdicts)
-    for execution_id, app_name in foreign.items():
+    for execution_id, app_name in islice(foreign.items(), _NOTED):
         deed = Deed("callback.refused", "execution", str(execution_id), after={"app_name": app_name})
         await tools.refusals.note_executor(key, sender.address or "", deed)
     own = [item for item in items if item.log_id not in foreign]
@@ -45,7 +49,7 @@ async def _take(
     tools: Tools, key: ExecutorKey, sender: Sender, items: Sequence[CallbackItem | Malformed], reads_verdicts: bool
 ) -> list[CallbackVerdict]:
     judged = await tools.callbacks.take(items, sender)
-    for execution_id, why in judged.unproved.items():
+    for execution_id, why in islice(judged.unproved.items(), _NOTED):
         deed = Deed("callback.refused", "execution", str(execution_id), after={"reason": why.value})
         await tools.refusals.note_executor(key, sender.address or "", deed, why)
     kept = [one.verdict is Verdict.RETRY for one in judged.verdicts]
