@@ -19,6 +19,7 @@ from orth.coordinator.triggering import Request, open_requested
 from orth.domain import reasons
 from orth.domain.executions import FAILURE, SUCCESS, Execution, Phase, Status
 from orth.domain.jobs import AddressType, Group, Job, RouteStrategy, ScheduleType, TriggerCause
+from orth.domain.nodes import Unavailability
 from orth.executor.context import JobContext, JobFailed
 from orth.executor.handlers import Handlers
 from orth.store.database import Connection, Database, open_database
@@ -31,6 +32,7 @@ from orth.store.jobs import get_job
 from orth.store.notes import notes_of
 from orth.store.registry import Beat, record_beats
 from orth.testing import Cluster
+from orth.wire.messages import Extension
 from tests.store.builders import NOW
 
 BROADCAST = RouteStrategy.SHARDING_BROADCAST
@@ -142,6 +144,24 @@ async def test_a_drained_executor_gets_no_shard(tmp_path: Path, ran: Ran) -> Non
         assert (await cluster.execution(one)).executor_address == other
         await cluster.db.tx(resume_executor, "tests", drained)
         assert len(await cluster.trigger_all(parent)) == 2
+
+
+async def says_it_takes_no_work(cluster: Cluster, address: str) -> None:
+    said = Beat("tests", address, "full", frozenset({Extension.RESEND}), unavailable=Unavailability.CANNOT_RECORD)
+    await cluster.db.tx(record_beats, [said], cluster.clock.now())
+
+
+async def test_an_executor_that_takes_no_work_gets_no_shard(tmp_path: Path, ran: Ran) -> None:
+    async with Cluster(tmp_path, ran.app, executors=2) as cluster:
+        parent, _child = await parent_and_child(cluster)
+        full, other = (executor.address for executor in cluster.executors)
+        await says_it_takes_no_work(cluster, full)
+        (one,) = await cluster.trigger_all(parent)
+        await cluster.advance(seconds=1)
+        shard = await cluster.execution(one)
+        assert (shard.executor_address, shard.shard_total, shard.status) == (other, 1, Status.SUCCESS)
+        await says_it_takes_no_work(cluster, other)
+        assert len(await cluster.trigger_all(parent)) == 2, "if none takes work, each gets a shard"
 
 
 async def test_a_child_and_a_batch_that_broadcast_leave_out_who_is_out_of_reach(tmp_path: Path, ran: Ran) -> None:

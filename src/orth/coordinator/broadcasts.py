@@ -2,10 +2,10 @@
 
 Which addresses there are is decided when it is opened, in the same transaction: a shard keeps its number, its address
 and the total, however the group changes afterwards, and a retry of it is that shard again. What follows from a
-broadcast (children, the next delay) follows when the last shard has ended for good. An address that
-whoever opens it cannot reach, or that is drained, gets no shard: the others share its part. Registered addresses of one
-host and port get one shard, whatever their paths; a list that an administrator wrote gets one for each address.
-Addresses that a caller names are not judged.
+broadcast (children, the next delay) follows when the last shard has ended for good. An address gets no shard if the
+coordinator that opens it cannot reach it, if it is drained, or if its executor says with its beats that it takes no
+work: the others share its part. Registered addresses of one host and port get one shard, whatever their paths; a list
+that an administrator wrote gets one for each address. Addresses that a caller names are not judged.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,7 +14,7 @@ from dataclasses import replace
 from orth.domain.broadcasts import Tally
 from orth.domain.executions import Execution, Status
 from orth.domain.jobs import AddressType, Group, Job, RouteStrategy
-from orth.domain.nodes import normal_address, shares, undrained
+from orth.domain.nodes import normal_address, shares, taking_work, undrained
 from orth.domain.selectors import parse_selector
 from orth.errors import Invalid
 from orth.store.broadcasts import count_ended, open_broadcast
@@ -52,13 +52,15 @@ def in_shards(
             group = groups.get(opening.job_group)
             # With none, dispatch tells why: that there is nobody, or that the group cannot be read.
             unusable = group is None or group.unreadable
-            listed = () if unusable else _wanted(connection, jobs[opening.job_id], groups[opening.job_group])
-            opened += _shards(connection, opening, opening.addresses or _one_each(group, avoid(listed)))
+            listed = () if unusable else _wanted(connection, jobs[opening.job_id], groups[opening.job_group], avoid)
+            opened += _shards(connection, opening, opening.addresses or _one_each(group, listed))
     return opened
 
 
-def _wanted(connection: Connection, job: Job, group: Group) -> tuple[str, ...]:
-    """The addresses of the group with the labels the job asks for, without those that are drained."""
+def _wanted(connection: Connection, job: Job, group: Group, avoid: Avoid) -> tuple[str, ...]:
+    """The addresses of the group with the labels the job asks for, without those that are drained; and, if others
+    remain, without those to avoid and those of executors that take no work.
+    """
     try:
         selector = parse_selector(job.label_selector)
     except Invalid:
@@ -67,7 +69,7 @@ def _wanted(connection: Connection, job: Job, group: Group) -> tuple[str, ...]:
     labels = {normal_address(one.address): one.known_labels for one in entries}
     found = ((one, labels.get(normal_address(one), {})) for one in group.addresses)
     fit = tuple(one for one, its in found if its is not None and selector.admits(its))
-    return undrained(fit, entries)
+    return taking_work(avoid(undrained(fit, entries)), entries)
 
 
 def _one_each(group: Group | None, addresses: tuple[str, ...]) -> tuple[str, ...]:

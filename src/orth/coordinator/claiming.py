@@ -11,6 +11,7 @@ A unit may be repeated by the database, so nothing here changes anything outside
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from orth.coordinator.group_bounds import Refusal, code_refused, moved_away, strangers_refused
 from orth.coordinator.letters import Letter, Offer, Peer, drafted, may_be_held, queue_on_wire
@@ -20,7 +21,7 @@ from orth.domain import reasons
 from orth.domain.executions import Execution
 from orth.domain.job_secrets import travels_safely
 from orth.domain.jobs import AddressType, BlockStrategy, Group, GroupDialect, Job, RouteStrategy, TriggerCause
-from orth.domain.nodes import ExecutorEntry, in_turns, normal_address, undrained
+from orth.domain.nodes import ExecutorEntry, in_turns, normal_address, taking_work, undrained
 from orth.domain.overlap import Busy, Discard, Later, Only, by_key, is_guarded, may_be_released, room_of, where
 from orth.domain.selectors import parse_selector
 from orth.errors import Invalid
@@ -357,15 +358,11 @@ class Routes:
         """
         if listed not in self._usable:
             usable = self._outlook.avoid(listed)
-            usable = tuple(address for address in usable if self._takes_work(normal_address(address))) or usable
+            usable = taking_work(usable, chain.from_iterable(here.values() for here in self._entries.values()))
             if self._outlook.standing.open:
                 usable = tuple(address for address in usable if not self._left_alone(normal_address(address)))
             self._usable[listed] = usable
         return self._usable[listed]
-
-    def _takes_work(self, key: str) -> bool:
-        entries = [here[key] for here in self._entries.values() if key in here]
-        return not entries or any(entry.unavailable is None for entry in entries)
 
     def _left_alone(self, key: str) -> bool:
         """Whether its circuit is open, and the process there still the one that failed."""

@@ -180,6 +180,19 @@ def known_addresses(listed: Iterable[str], entries: Iterable[ExecutorEntry]) -> 
     return frozenset(map(normal_address, listed)) | {normal_address(entry.address) for entry in entries}
 
 
+def taking_work(addresses: Sequence[str], entries: Iterable[ExecutorEntry]) -> tuple[str, ...]:
+    """Those of ``addresses`` whose executors take new executions, as far as their beats say, in their order. If there
+    are none, all of them. If several executors have an address, one of them is enough.
+    """
+    said: dict[str, bool] = {}
+    for entry in entries:
+        key = normal_address(entry.address)
+        said[key] = entry.unavailable is None or said.get(key, False)
+    if all(said.values()):
+        return tuple(addresses)
+    return tuple(address for address in addresses if said.get(normal_address(address), True)) or tuple(addresses)
+
+
 def undrained(addresses: Sequence[str], entries: Iterable[ExecutorEntry]) -> tuple[str, ...]:
     """Those of ``addresses`` that may get something new, in their order."""
     drained = {normal_address(entry.address) for entry in entries if entry.drained_since is not None}
