@@ -93,7 +93,10 @@ def test_what_was_cancelled_does_not_read_as_failed(orth: Orth) -> None:
     assert "Status     Cancelled 200/500\n" in described
     assert "Cancelled: the job was stopped before this fire began." in described
     (shown,) = json.loads(orth("list", "-o", "json"))
-    assert (shown["status"], shown["tag"], shown["cancelled"]) == ("failed", "Failed 200/500", True)
+    assert (shown["status"], shown["tag"], shown["cancelled"]) == ("failed", "Cancelled 200/500", True)
+    assert f"{one}   Cancelled 200/500" in orth("why", str(one))
+    assert orth("list", "--status", "failed", "-o", "name") == ""
+    assert orth("list", "--status", "success,cancelled", "-o", "name").split() == [str(one)]
     assert json.loads(orth("retry", "--status", "failed", "-o", "json"))["done"] == 0
 
 

@@ -11,7 +11,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from orth.domain import reasons
-from orth.domain.executions import SUCCESS, TIMED_OUT, Execution, Phase, Status, is_cancelled, status_of
+from orth.domain.executions import (
+    CANCELLED_STATUS,
+    OUTCOMES,
+    SUCCESS,
+    TIMED_OUT,
+    Execution,
+    ListedStatus,
+    Phase,
+    Status,
+    is_cancelled,
+    status_of,
+)
 from orth.domain.reasons import CANCELLED
 from orth.wire.messages import CallbackItem, Verdict
 
@@ -101,7 +112,7 @@ class Model:
         """Failed broadcasts, by job."""
         self.delays: dict[int, int] = {}
         """FIX_DELAY jobs whose delay runs, and when it is over."""
-        self.ended: Counter[Status] = Counter()
+        self.ended: Counter[ListedStatus] = Counter()
 
     def observe(self, before: Mapping[int, Row], after: Mapping[int, Row], told: Sequence[Told], now: int) -> None:
         """Check one step, and learn from it."""
@@ -158,7 +169,9 @@ class Model:
         status = status_of(row.trigger_code, row.handle_code)
         assert status.terminal
         run.end, run.status, run.reason = end_of(row), status, row.reason_code
-        self.ended[status] += 1
+        listed: ListedStatus = CANCELLED_STATUS if is_cancelled(row.reason_code, row.start_time) else status
+        assert row.outcome == OUTCOMES[listed]
+        self.ended[listed] += 1
         failed = status is not Status.SUCCESS
         if failed and row.recalled is not None and now < row.not_before and run.reason != reasons.KILLED:
             assert run.reason == row.recalled, "what was recalled in time has not run, and is not tried again"

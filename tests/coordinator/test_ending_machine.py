@@ -33,7 +33,17 @@ from orth.coordinator.rooms import Surroundings
 from orth.coordinator.settling import Office, Settled, claim, settle
 from orth.coordinator.triggering import Request
 from orth.domain import reasons
-from orth.domain.executions import FAILURE, OPEN_PHASES, SUCCESS, TAKEN_PHASES, TIMED_OUT, Execution, Phase, Status
+from orth.domain.executions import (
+    CANCELLED_STATUS,
+    FAILURE,
+    OPEN_PHASES,
+    SUCCESS,
+    TAKEN_PHASES,
+    TIMED_OUT,
+    Execution,
+    Phase,
+    Status,
+)
 from orth.domain.jobs import TriggerCause
 from orth.errors import Conflict, NotFound
 from orth.events import Events
@@ -320,7 +330,7 @@ class Endings(RuleBasedStateMachine):
         model, found = self.model, self.alone(read_found, self.jobs[4])
         assert found.letters == Counter(model.dead_letters)
         assert found.failures == Counter(model.failure_signs)
-        assert found.statistics == {status: number for status, number in model.ended.items() if number}
+        assert found.statistics == {one: number for one, number in model.ended.items() if one != CANCELLED_STATUS}
         assert found.broadcasts == model.broadcasts.keys()
         assert found.left == +model.children_left
         assert found.late == Counter(one for one, run in model.runs.items() if run.late_code is not None)

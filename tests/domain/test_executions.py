@@ -6,14 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from orth.domain import reasons
 from orth.domain.executions import (
+    CANCELLED_STATUS,
     MAY_BECOME,
     OPEN_PHASES,
+    OUTCOMES,
     TAKEN_PHASES,
     UNSENT_PHASES,
     Phase,
     Status,
     cut,
+    outcome_of,
     status_of,
     tag,
 )
@@ -35,7 +39,16 @@ from orth.domain.executions import (
 )
 def test_the_table_of_status(trigger_code: int, handle_code: int, status: Status, label: str) -> None:
     assert status_of(trigger_code, handle_code) is status
-    assert tag(trigger_code, handle_code) == label
+    assert tag(trigger_code, handle_code, cancelled=False) == label
+
+
+def test_a_cancelled_execution_is_no_failure_in_lists_nor_by_its_tag() -> None:
+    assert tag(200, 500, cancelled=True) == "Cancelled 200/500"
+    taken_back = [outcome_of(*codes, reasons.JOB_STOPPED, None) for codes in ((200, 500), (500, 0))]
+    assert taken_back == [OUTCOMES[CANCELLED_STATUS]] * 2
+    assert outcome_of(200, 500, reasons.JOB_STOPPED, 17) == OUTCOMES[Status.FAILED], "it had begun"
+    assert outcome_of(500, 0, reasons.REFUSED, None) == OUTCOMES[Status.TRIGGER_FAILED]
+    assert len(set(OUTCOMES.values())) == len(OUTCOMES) - 1, "those that are open share one"
 
 
 def test_transitions_only_go_forward() -> None:

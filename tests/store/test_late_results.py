@@ -23,16 +23,17 @@ def late_code(connection: Connection, execution_id: int) -> int | None:
 
 
 async def test_only_what_says_otherwise_is_kept_and_only_once(db: Database) -> None:
-    done, failed, lost, still_open = await db.tx(open_some, 4)
-    await db.tx(assign, done, failed, lost, still_open)
+    done, failed, lost, dropped, still_open = await db.tx(open_some, 5)
+    await db.tx(assign, done, failed, lost, dropped, still_open)
     endings = [
         success(done),
         Ending(execution_id=failed, trigger_code=SUCCESS, handle_code=FAILURE),
         Ending(execution_id=lost, trigger_code=SUCCESS, handle_code=FAILURE, reason_code=reasons.RESULT_LOST),
+        Ending(execution_id=dropped, trigger_code=SUCCESS, handle_code=FAILURE, reason_code=reasons.JOB_STOPPED),
     ]
     await db.tx(end_executions, endings, NOW)
     before = [await db.read(execution, one) for one in (done, failed, lost)]
-    same = {done: SUCCESS, failed: 417, still_open: SUCCESS, 404: SUCCESS}
+    same = {done: SUCCESS, failed: 417, dropped: FAILURE, still_open: SUCCESS, 404: SUCCESS}
     assert await db.tx(record_late, same, GIVEN_UP) == set()
     otherwise = {done: TIMED_OUT, failed: SUCCESS, lost: FAILURE}
     assert await db.tx(record_late, otherwise, GIVEN_UP) == {done, failed, lost}

@@ -89,6 +89,20 @@ def test_records_of_jobs_that_have_moved_belong_where_they_arose(store_url: str)
     assert groups_in(store_url, "orth_silence", "id") == {1: 2, 2: 5, 3: None}
 
 
+def test_executions_that_were_cancelled_before_an_upgrade_are_listed_as_cancelled(store_url: str) -> None:
+    upgrade(store_url)
+    failed = {"phase": "ended", "trigger_code": 200, "handle_code": 500, "outcome": 2, "reason_code": "job_stopped"}
+    with opened(store_url) as engine:
+        others = ({}, {"start_time": 7}, {"reason_code": None}, {"outcome": 4})
+        rows = ({**failed, **other, "id": n, "job_id": n} for n, other in enumerate(others, 1))
+        fill(engine, "orth_job_log", *rows)
+    pretend_version(store_url, "0029")
+    upgrade(store_url)
+    with opened(store_url) as engine, engine.connect() as connection:
+        rows = connection.execute(sa.text("SELECT id, outcome FROM orth_job_log ORDER BY id"))
+        assert [tuple(row) for row in rows] == [(1, 5), (2, 2), (3, 2), (4, 5)]
+
+
 def fill(engine: sa.Engine, name: str, *rows: dict[str, object]) -> None:
     """Store rows of a table; what they do not name is anything that may stand there."""
     table = metadata.tables[name]

@@ -13,7 +13,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import Connection, Table
 
-from orth.domain.executions import Execution, Phase, Status
+from orth.domain.executions import CANCELLED_STATUS, Execution, Phase, Status
 from orth.store.batches import done_instants, open_instants, progress_of
 from orth.store.bulk import find_failed
 from orth.store.daily_reports import write_reports
@@ -68,6 +68,9 @@ BY = {
     "look for a status": "ix_log_outcome",
     "look for a job's failures": "ix_log_job_outcome",
     "look for several statuses": "ix_log_outcome",
+    "look for what was cancelled": "ix_log_outcome",
+    "look for what a job cancelled": "ix_log_job_outcome",
+    "look for failures and what was cancelled": "ix_log_outcome",
     "look for several statuses of a job": "ix_log_job_outcome",
     "look for all that is open": "ix_log_outcome",
     "look for a group": "ix_log_group",
@@ -107,7 +110,7 @@ def fill(connection: Connection) -> tuple[int, list[int]]:
     for number in range(24):
         open_some(connection, 25, prefix=f"past:{number}", job_id=job + 1 + number)
     number = executions.c.id % 50
-    outcome = sa.case((number == 0, 2), (number == 1, 3), else_=1)
+    outcome = sa.case((number == 0, 2), (number == 1, 3), (number == 3, 5), else_=1)
     address = sa.case((number == 2, "http://c:1"), else_="http://a:1")
     ended = {"phase": Phase.ENDED, "trigger_code": 200, "handle_code": 200, "outcome": outcome}
     where = {"executor_address": address, "job_group": 1 + executions.c.job_id % 10}
@@ -157,6 +160,9 @@ def filters(job: int) -> dict[str, Filter]:
         "several statuses of a job": Filter(job_id=job + 3, statuses=WENT_WRONG),
         "all that is open": Filter(statuses=frozenset({Status.INIT, Status.PENDING})),
         "a job's open ones": Filter(job_id=job, statuses=frozenset({Status.PENDING})),
+        "what was cancelled": Filter(statuses=frozenset({CANCELLED_STATUS})),
+        "what a job cancelled": Filter(job_id=job + 3, statuses=frozenset({CANCELLED_STATUS})),
+        "failures and what was cancelled": Filter(statuses=frozenset({Status.FAILED, CANCELLED_STATUS})),
         "a group": Filter(job_group=3),
         "several groups": Filter(groups=frozenset({2, 3, 5})),
         "a text in several groups": Filter(groups=frozenset({2, 3, 5}), text="disk"),

@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next';
 import type { Execution, Status } from '@/api/types';
 import { type Place, placeFor, placements } from '@/status/placing';
 import { DetailsOf, StatusDetails } from '@/status/StatusDetails';
-import { lookOf } from '@/status/statuses';
+import { LOOKS, listedAs } from '@/status/statuses';
 import './status.css';
 
 interface LabelProps {
@@ -19,13 +19,14 @@ interface LabelProps {
 /** `Success 200/200`: the word in the language of the page, the codes as they are. */
 export function StatusLabel({ status, triggerCode, handleCode, cancelled = false }: LabelProps) {
   const { t } = useTranslation('status');
-  const look = lookOf({ status, cancelled });
+  const listed = listedAs({ status, cancelled });
+  const look = LOOKS[listed];
   const kind = `${look.outlined ? ' status-outlined' : ''}${look.moving ? ' status-moving' : ''}`;
   return (
     <span className={`status-tag status-${look.colour}${kind}`} data-status={status}>
       {look.icon}
       <span>
-        {cancelled ? t('cancelled') : t(`name.${status}`)} {triggerCode}/{handleCode}
+        {t(`name.${listed}`)} {triggerCode}/{handleCode}
       </span>
     </span>
   );

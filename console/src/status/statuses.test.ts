@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { LOOKS, lookOf, STATUSES, statusOf } from '@/status/statuses';
+import { LOOKS, listedAs, STATUSES, statusOf } from '@/status/statuses';
 
 describe('a status', () => {
   it.each([
@@ -17,10 +17,11 @@ describe('a status', () => {
   });
 
   it('of what was cancelled before it began has the look of no failure', () => {
-    expect(lookOf({ status: 'failed', cancelled: true }).colour).toBe('gray');
-    expect(lookOf({ status: 'trigger_failed', cancelled: true }).colour).toBe('gray');
-    expect(lookOf({ status: 'failed', cancelled: false })).toBe(LOOKS.failed);
-    expect(lookOf({ status: 'failed' })).toBe(LOOKS.failed);
+    expect(listedAs({ status: 'failed', cancelled: true })).toBe('cancelled');
+    expect(listedAs({ status: 'trigger_failed', cancelled: true })).toBe('cancelled');
+    expect(listedAs({ status: 'failed', cancelled: false })).toBe('failed');
+    expect(listedAs({ status: 'failed' })).toBe('failed');
+    expect(LOOKS.cancelled.colour).toBe('gray');
   });
 
   it('has a look of its own, by colour, fill or motion', () => {

@@ -23,7 +23,10 @@ function Icon({ children }: { children: ReactNode }) {
   );
 }
 
-export const LOOKS: Record<Status, Look> = {
+/** What lists are filtered by. What was cancelled before it began has the status of a failure, and is listed as none. */
+export type ListedStatus = Status | 'cancelled';
+
+export const LOOKS: Record<ListedStatus, Look> = {
   init: {
     colour: 'gray',
     outlined: false,
@@ -90,35 +93,34 @@ export const LOOKS: Record<Status, Look> = {
       </Icon>
     ),
   },
+  cancelled: {
+    colour: 'gray',
+    outlined: true,
+    moving: false,
+    icon: (
+      <Icon>
+        <circle cx="8" cy="8" r="5.5" {...stroke} />
+        <path d="M4.2 11.8l7.6-7.6" {...stroke} />
+      </Icon>
+    ),
+  },
 };
 
-/** What was taken back before it began has the codes of a failure, and is none. */
-export const CANCELLED: Look = {
-  colour: 'gray',
-  outlined: true,
-  moving: false,
-  icon: (
-    <Icon>
-      <circle cx="8" cy="8" r="5.5" {...stroke} />
-      <path d="M4.2 11.8l7.6-7.6" {...stroke} />
-    </Icon>
-  ),
-};
-
-/** How an execution looks. */
-export function lookOf({ status, cancelled }: { status: Status; cancelled?: boolean }): Look {
-  return cancelled ? CANCELLED : LOOKS[status];
+/** What an execution is shown and listed as. */
+export function listedAs({ status, cancelled }: { status: Status; cancelled?: boolean | undefined }): ListedStatus {
+  return cancelled ? 'cancelled' : status;
 }
 
-export const STATUSES = Object.keys(LOOKS) as Status[];
+export const STATUSES = Object.keys(LOOKS) as ListedStatus[];
 
-export const TERMINAL: Record<Status, boolean> = {
+export const TERMINAL: Record<ListedStatus, boolean> = {
   init: false,
   pending: false,
   success: true,
   failed: true,
   trigger_failed: true,
   timeout: true,
+  cancelled: true,
 };
 
 /** The status a pair of codes stands for; the same derivation as the server's. */

@@ -12,7 +12,7 @@ from orth.cli.options import key_option
 from orth.cli.output import output_option, show_list, show_one
 
 _F = TypeVar("_F", bound=Callable[..., Any])
-STATUSES = ("init", "pending", "success", "failed", "timeout", "trigger_failed")
+STATUSES = ("init", "pending", "success", "failed", "timeout", "trigger_failed", "cancelled")
 
 
 class Statuses(click.Choice[str]):
@@ -74,7 +74,7 @@ def list_(api: ApiChoice, limit: int, sort: str, output: str, **wanted: object) 
         {
             "id": lambda one: one["id"],
             "job": lambda one: f"{one['job_id']} {one['job_desc'] or ''}".strip(),
-            "status": tag_of,
+            "status": lambda one: one["tag"],
             "phase": lambda one: None if one["phase"] == "ended" else one["phase"],
             "cause": lambda one: one["cause"],
             "triggered": lambda one: one["trigger_time"],
@@ -156,11 +156,6 @@ exec.add_command(dead)
 exec.add_command(log)
 
 
-def tag_of(one: dict[str, Any]) -> str:
-    """``Success 200/200``; an execution that was taken back before it began does not read as failed."""
-    return f"Cancelled {one['trigger_code']}/{one['handle_code']}" if one["cancelled"] else str(one["tag"])
-
-
 def _killed(one: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "Execution", f"{one['id']}   {one['tag']}"
     yield "Executor", one["message"]
@@ -172,7 +167,7 @@ def _killed(one: dict[str, Any]) -> Iterator[tuple[str, str]]:
 def _described(one: dict[str, Any]) -> Iterator[tuple[str, str]]:
     attempts = one["attempt"] + one["executor_fail_retry_count"]
     yield "Execution", f"{one['id']}   job {one['job_id']}   attempt {one['attempt']}/{attempts}"
-    yield "Status", tag_of(one) + ("" if one["phase"] == "ended" else f"   {one['phase']}")
+    yield "Status", one["tag"] + ("" if one["phase"] == "ended" else f"   {one['phase']}")
     yield "Why", one["why"]["summary"]
     yield "Next", one["why"]["next"]
     yield "Cause", one["cause"] + (f", for {one['schedule_time']}" if one["schedule_time"] else "")

@@ -27,7 +27,7 @@ from orth.coordinator.facts import ExecutionFinished
 from orth.coordinator.planning import schedule_of
 from orth.coordinator.triggering import open_children, open_retries, tell_opened
 from orth.domain import reasons
-from orth.domain.executions import EXECUTOR_MESSAGE_LIMIT, SUCCESS, Execution, Status, came_cut, shown_tag
+from orth.domain.executions import EXECUTOR_MESSAGE_LIMIT, SUCCESS, Execution, Status, came_cut
 from orth.domain.jobs import Job, ScheduleType, TriggerCause
 from orth.domain.overlap import is_guarded
 from orth.events import Events
@@ -152,7 +152,7 @@ def tell(events: Events, finished: Sequence[Finished]) -> None:
                 execution.id,
                 execution.job_id,
                 one.job.job_desc if one.job else f"job {execution.job_id}",
-                shown_tag(execution.trigger_code, execution.handle_code, cancelled=execution.cancelled),
+                execution.tag,
                 max(0, (execution.handle_time or began) - began) / 1000,
                 execution.executor_address,
                 "" if execution.handle_code == SUCCESS else _first_line(reason),

@@ -19,7 +19,7 @@ from orth.coordinator.letters import Peer
 from orth.coordinator.offering import Offering
 from orth.domain import reasons
 from orth.domain.audit import Actor, Deed
-from orth.domain.executions import FAILURE, SUCCESS, Execution, Phase, tag
+from orth.domain.executions import FAILURE, SUCCESS, Execution, Phase
 from orth.domain.jobs import GroupDialect
 from orth.domain.nodes import normal_address
 from orth.errors import Conflict, NotFound, OrthError
@@ -140,7 +140,7 @@ def close(connection: Connection, execution_id: int, user: str, now: int) -> Clo
     if one.phase is Phase.ENDED:
         if one.reason_code == reasons.KILLED and peer is not None and _names_one(peer):
             return Closed(one, [], peer, on_its_way=False)
-        raise Conflict.of("execution_ended", execution=one.id, tag=tag(one.trigger_code, one.handle_code))
+        raise Conflict.of("execution_ended", execution=one.id, tag=one.tag)
     together = [one] if peer is None or _names_one(peer) else [each for each in held.values() if _is_at(each, peer)]
     finished = finish(connection, [_ending(each, one, user) for each in together], now)
     (ended,) = (each.execution for each in finished if each.execution.id == one.id)

@@ -19,7 +19,7 @@ from orth.coordinator.killing import Closed, Killing, close, may_start_yet, tell
 from orth.coordinator.triggering import again_key, open_again
 from orth.domain.access import Permission
 from orth.domain.audit import Actor
-from orth.domain.executions import Execution, Status, tag
+from orth.domain.executions import Execution, Status
 from orth.domain.jobs import Job, TriggerCause
 from orth.domain.scripts import reads_code
 from orth.errors import Conflict, Forbidden, NotFound
@@ -98,7 +98,7 @@ def do_again(
         found = find_execution(connection, execution_id)
         if found is None:
             raise NotFound("execution", execution_id)
-        raise Conflict.of("execution_open", execution=execution_id, tag=tag(found.trigger_code, found.handle_code))
+        raise Conflict.of("execution_open", execution=execution_id, tag=found.tag)
     if held[0].is_test:
         raise Conflict.of("test_not_again", execution=execution_id)
     job = jobs_by_id(connection, {held[0].job_id}).get(held[0].job_id)

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
+from typing import Final, Literal
 
 from orth.domain.jobs import TriggerCause
 from orth.domain.reasons import CANCELLED
@@ -58,15 +59,24 @@ MAY_BECOME: Mapping[Status, frozenset[Status]] = {
 }
 
 
-OUTCOMES: Mapping[Status, int] = {
+CANCELLED_STATUS: Final = "cancelled"
+ListedStatus = Status | Literal["cancelled"]
+"""What lists are filtered by. An execution that was cancelled before it began has the status of a failure, and no list
+has it among the failures.
+"""
+
+OUTCOMES: Mapping[ListedStatus, int] = {
     Status.INIT: 0,
     Status.PENDING: 0,
     Status.SUCCESS: 1,
     Status.FAILED: 2,
     Status.TIMEOUT: 3,
     Status.TRIGGER_FAILED: 4,
+    CANCELLED_STATUS: 5,
 }
-"""Terminal statuses as the numbers they are stored and counted by; 0 = not ended. The pair of codes stays the truth."""
+"""How executions ended, as the numbers they are stored, listed and counted by; 0 = not ended. The pair of codes stays
+the truth.
+"""
 
 
 class Phase(StrEnum):
@@ -129,14 +139,16 @@ def is_cancelled(reason_code: str | None, start_time: int | None) -> bool:
     return reason_code in CANCELLED and start_time is None
 
 
-def tag(trigger_code: int, handle_code: int) -> str:
-    """The label people see: ``Success 200/200``."""
-    return f"{_LABELS[status_of(trigger_code, handle_code)]} {trigger_code}/{handle_code}"
+def outcome_of(trigger_code: int, handle_code: int, reason_code: str | None, start_time: int | None) -> int:
+    """How an execution ended, as it is stored and listed."""
+    cancelled = is_cancelled(reason_code, start_time)
+    return OUTCOMES[CANCELLED_STATUS if cancelled else status_of(trigger_code, handle_code)]
 
 
-def shown_tag(trigger_code: int, handle_code: int, *, cancelled: bool) -> str:
-    """The same in lists and logs, where something that was cancelled must not look like a failure."""
-    return f"Cancelled {trigger_code}/{handle_code}" if cancelled else tag(trigger_code, handle_code)
+def tag(trigger_code: int, handle_code: int, *, cancelled: bool) -> str:
+    """The label people see: ``Success 200/200``. What was cancelled before it began does not read as failed."""
+    label = "Cancelled" if cancelled else _LABELS[status_of(trigger_code, handle_code)]
+    return f"{label} {trigger_code}/{handle_code}"
 
 
 _LEFT_OUT = re.compile(r"\n… (\d{1,12}) characters left out; the log has them all …\n")
@@ -229,6 +241,11 @@ class Execution:
     def cancelled(self) -> bool:
         """Whether it was taken back before it began."""
         return is_cancelled(self.reason_code, self.start_time)
+
+    @property
+    def tag(self) -> str:
+        """The label people see."""
+        return tag(self.trigger_code, self.handle_code, cancelled=self.cancelled)
 
     @property
     def is_test(self) -> bool:

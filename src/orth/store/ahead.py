@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from sqlalchemy import ColumnElement, Connection, delete, or_, select, update
+from sqlalchemy import ColumnElement, Connection, delete, select, update
 
 from orth.domain.executions import NOT_YET, OPEN_PHASES, Execution, Phase
 from orth.domain.reasons import CANCELLED, REASONS
@@ -97,7 +97,7 @@ def skip_dropped(connection: Connection, job_id: int, fire_times: Iterable[int],
         ran = select(executions.c.schedule_time).where(
             executions.c.job_id == job_id,
             among(connection, executions.c.trigger_key, [f"fire:{fire}" for fire in chunk]),
-            or_(executions.c.phase != Phase.ENDED, NOT_CANCELLED),
+            NOT_CANCELLED,
         )
         wanted -= set(connection.scalars(ran))
     reason = f"{reason_code}: {REASONS[reason_code]}"

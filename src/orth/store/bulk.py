@@ -13,7 +13,7 @@ from orth.store.execution_filters import Filter, conditions
 from orth.store.executions import READABLE, execution_of, opened_keys
 from orth.store.notes import Note, add_notes, last_noted
 from orth.store.record_tables import dead_letters
-from orth.store.tables import NOT_CANCELLED, executions
+from orth.store.tables import executions
 
 _IDS_PER_STATEMENT = 500
 _LOOKED_AT = 50_000
@@ -65,7 +65,7 @@ def _failed_after(wanted: Filter, statuses: frozenset[Status], after: int) -> Se
     an index that has them in this order.
     """
     columns = (executions.c.id, executions.c.job_id)
-    others = (NOT_CANCELLED, ~_BY_HAND, ~_TEST)
+    others = (~_BY_HAND, ~_TEST)
     each = [
         select(*columns)
         .where(*conditions(replace(wanted, statuses=frozenset({status}))), *others, executions.c.id > after)
@@ -81,7 +81,7 @@ def _failed_after(wanted: Filter, statuses: frozenset[Status], after: int) -> Se
 def hold_failed(connection: Connection, ids: Iterable[int]) -> list[Execution]:
     """Which of these failed and were neither tried nor done again; kept as they are until the transaction ends."""
     # Of two who do the same again at once, the second waits here for the first, and then sees what it opened.
-    held = [one for one in hold_ended(connection, ids) if one.status in _FAILED and not one.is_test]
+    held = [one for one in hold_ended(connection, ids) if one.status in _FAILED and not (one.is_test or one.cancelled)]
     left: list[Execution] = []
     for start in range(0, len(held), _IDS_PER_STATEMENT):
         some = held[start : start + _IDS_PER_STATEMENT]

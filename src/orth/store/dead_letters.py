@@ -20,7 +20,7 @@ COUNTED = 10_000
 """What is left is counted up to here: nobody waits for a count of millions."""
 _IDS_PER_STATEMENT = 500
 _SHOWN = 200
-_STATUSES = {number: status for status, number in OUTCOMES.items() if number}
+_STATUSES = {OUTCOMES[status]: status for status in Status if status.terminal}
 
 
 class LetterState(StrEnum):

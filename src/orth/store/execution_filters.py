@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from sqlalchemy import ColumnElement, and_, false, literal_column, or_
 
 from orth.domain.access import narrowed
-from orth.domain.executions import OPEN_PHASES, OUTCOMES, SUCCESS, UNSENT_PHASES, Status
+from orth.domain.executions import OPEN_PHASES, OUTCOMES, SUCCESS, UNSENT_PHASES, ListedStatus, Status
 from orth.domain.jobs import TriggerCause
 from orth.store.group_scopes import in_groups
 from orth.store.tables import executions, has_outcome
@@ -25,7 +25,7 @@ class Filter:
 
     job_id: int | None = None
     job_group: int | None = None
-    statuses: frozenset[Status] | None = None
+    statuses: frozenset[ListedStatus] | None = None
     executor: str | None = None
     cause: TriggerCause | None = None
     batch_id: int | None = None
@@ -72,11 +72,11 @@ def conditions(wanted: Filter) -> list[ColumnElement[bool]]:
     return asked + in_groups(columns.job_group, wanted.groups)
 
 
-def _has_status(statuses: Collection[Status]) -> ColumnElement[bool]:
+def _has_status(statuses: Collection[ListedStatus]) -> ColumnElement[bool]:
     """By the stored outcome, which has indexes unless it is success. Of the open ones, 0, the phase and the code tell
     which it is.
     """
-    ended = sorted(OUTCOMES[status] for status in statuses if status.terminal)
+    ended = sorted({OUTCOMES[status] for status in statuses} - {0})
     any_of = [has_outcome(*ended)] if ended else []
     if Status.INIT in statuses:
         any_of.append(and_(has_outcome(0), executions.c.phase.in_(UNSENT_PHASES)))

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from sqlalchemy import ColumnElement, Connection, Subquery, and_, case, func, or_, select, union_all
 
-from orth.domain.executions import OUTCOMES, Execution, Phase, Status
+from orth.domain.executions import OUTCOMES, Execution, ListedStatus, Phase, Status
 from orth.store.engines import among
 from orth.store.execution_filters import Filter, conditions
 from orth.store.executions import UnreadableExecution, listed_execution, with_owner
@@ -185,7 +185,7 @@ def _walks(wanted: Filter) -> Sequence[Filter]:
     return [wanted]
 
 
-def _by_outcome(statuses: frozenset[Status]) -> list[frozenset[Status]]:
+def _by_outcome(statuses: frozenset[ListedStatus]) -> list[frozenset[ListedStatus]]:
     """Those that share an outcome together: the open ones."""
     outcomes = sorted({OUTCOMES[status] for status in statuses})
     return [frozenset(one for one in statuses if OUTCOMES[one] == outcome) for outcome in outcomes]

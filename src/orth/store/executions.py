@@ -22,7 +22,6 @@ from orth.domain.executions import (
     MAY_BECOME,
     NOT_YET,
     OPEN_PHASES,
-    OUTCOMES,
     STORED_MESSAGE_LIMIT,
     SUCCESS,
     TAKEN_PHASES,
@@ -30,6 +29,7 @@ from orth.domain.executions import (
     Phase,
     cut,
     is_cancelled,
+    outcome_of,
     status_of,
 )
 from orth.domain.jobs import TriggerCause
@@ -299,7 +299,7 @@ def _ending_values(row: Row[Any], ending: Ending, now: int) -> dict[str, Any]:
     return {
         "phase": Phase.ENDED,
         "phase_time": now,
-        "outcome": OUTCOMES[status_of(trigger_code, handle_code)],
+        "outcome": outcome_of(trigger_code, handle_code, reason, start_time),
         "trigger_code": trigger_code,
         "trigger_msg": row.trigger_msg if trigger_msg is None else stored_message(trigger_msg),
         "handle_code": handle_code,

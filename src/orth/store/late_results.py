@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from sqlalchemy import Connection, select, update
 
-from orth.domain.executions import OUTCOMES, SUCCESS, Phase, status_of
+from orth.domain.executions import SUCCESS, Phase, status_of
 from orth.store.engines import among, locked
 from orth.store.tables import executions
 
@@ -18,13 +18,15 @@ def record_late(connection: Connection, codes: Mapping[int, int], given_up: Coll
     """
     recorded: set[int] = set()
     for chunk in _chunks(sorted(codes)):
-        ended = select(executions.c.id, executions.c.outcome, executions.c.reason_code).where(
+        columns = executions.c
+        ended = select(columns.id, columns.trigger_code, columns.handle_code, columns.reason_code).where(
             among(connection, executions.c.id, chunk),
             executions.c.phase == Phase.ENDED,
             executions.c.late_code.is_(None),
         )
         for row in connection.execute(locked(ended.order_by(executions.c.id), connection)).all():
-            if row.outcome == OUTCOMES[status_of(SUCCESS, codes[row.id])] and row.reason_code not in given_up:
+            said = status_of(SUCCESS, codes[row.id])
+            if said is status_of(row.trigger_code, row.handle_code) and row.reason_code not in given_up:
                 continue
             connection.execute(update(executions).where(executions.c.id == row.id).values(late_code=codes[row.id]))
             recorded.add(row.id)

@@ -37,7 +37,7 @@ HOUR = 3_600_000
 ALL_JOBS = 0
 
 _KEYS_PER_STATEMENT = 500
-_STATUSES: Mapping[int, Status] = {number: status for status, number in OUTCOMES.items() if number}
+_STATUSES: Mapping[int, Status] = {OUTCOMES[status]: status for status in Status if status.terminal}
 
 Key = tuple[int, int, int, int]
 """Job, group, hour and outcome."""

@@ -19,7 +19,8 @@ from sqlalchemy import (
     text,
 )
 
-from orth.domain.reasons import CANCELLED, EXPECTED
+from orth.domain.executions import CANCELLED_STATUS, OUTCOMES
+from orth.domain.reasons import EXPECTED
 from orth.store.schema import BigId, Instant, LongText, partial_index, table
 
 groups = table(
@@ -211,12 +212,8 @@ def has_outcome(*numbers: int) -> ColumnElement[bool]:
 
 UNEXPECTED = or_(executions.c.reason_code.is_(None), executions.c.reason_code.not_in(sorted(EXPECTED)))
 """That nobody wanted an execution to end as it did."""
-NOT_CANCELLED = or_(
-    executions.c.reason_code.is_(None),
-    executions.c.reason_code.not_in(sorted(CANCELLED)),
-    executions.c.start_time.is_not(None),
-)
-"""That an execution was not taken back before it began."""
+NOT_CANCELLED = ~has_outcome(OUTCOMES[CANCELLED_STATUS])
+"""That an execution was not taken back before it began. It may be open."""
 
 # What happened to an execution beyond the ordinary: a refusal, a doubt, a second address. The ordinary way has no rows.
 notes = table(

@@ -10,9 +10,9 @@ from orth.coordinator.finishing import finish
 from orth.coordinator.http import executions
 from orth.coordinator.http.paging import cursor_of
 from orth.domain import reasons
-from orth.domain.executions import SUCCESS
+from orth.domain.executions import FAILURE, SUCCESS
 from orth.store.dispatching import record_unknown
-from orth.store.executions import Ending
+from orth.store.executions import Ending, end_executions
 from orth.store.notes import Note, add_notes
 from orth.store.tables import executions as stored
 from tests.coordinator.http.live import Caller, Site
@@ -31,6 +31,7 @@ def test_the_story_of_an_execution(site: Site, admin: Caller) -> None:
         "id": execution_id,
         "status": "init",
         "tag": "Init 0/0",
+        "cancelled": False,
         "phase": "opened",
         "reason_code": None,
         "reason_facts": {},
@@ -168,6 +169,39 @@ def test_executions_are_found_by_job_status_and_time(site: Site, admin: Caller, 
     assert found("executor=http://127.0.0.1:9999&status=failed") == [early]
     assert found("cause=api") == [other, late, early]
     assert found("cause=cron") == found("batch_id=1") == []
+
+
+def test_a_cancelled_execution_is_found_as_cancelled_and_not_as_failed(
+    site: Site, admin: Caller, executor: Caller
+) -> None:
+    job = site.job()
+    failed, dropped, unsent = (site.execution(job) for _ in range(3))
+    for one in (failed, dropped):
+        site.dispatched(one, "http://127.0.0.1:9999")
+    executor.post("/api/callback", [{"logId": failed, "handleCode": 500}]).envelope()
+    taken_back = {"reason_code": reasons.JOB_STOPPED}
+    endings = [
+        Ending(execution_id=dropped, trigger_code=SUCCESS, handle_code=FAILURE, **taken_back),
+        Ending(execution_id=unsent, trigger_code=FAILURE, **taken_back),
+    ]
+    site.tx(end_executions, endings, site.clock.now())
+
+    def found(status: str) -> list[int]:
+        return [one["id"] for one in admin.get(f"{EXECUTIONS}?status={status}").json["items"]]
+
+    assert found("failed") == found("failed,timeout,trigger_failed") == [failed]
+    assert found("trigger_failed") == []
+    assert found("cancelled") == [unsent, dropped]
+    assert found("cancelled,failed") == [unsent, dropped, failed]
+    assert found("success,timeout") == []
+    retried = admin.post(f"{EXECUTIONS}/bulk/retry?status=failed,trigger_failed&dry_run=true").json
+    assert retried["execution_ids"] == [failed]
+    assert admin.post(f"{EXECUTIONS}/bulk/retry?status=cancelled").status == 422
+    for one, tag in ((dropped, "Cancelled 200/500"), (unsent, "Cancelled 500/0")):
+        shown, why = admin.get(f"{EXECUTIONS}/{one}").json, admin.get(f"{EXECUTIONS}/{one}/why").json
+        assert (shown["tag"], shown["cancelled"]) == (why["tag"], why["cancelled"]) == (tag, True)
+        assert admin.get(f"{EXECUTIONS}/{one}/relatives").json["attempts"][0]["cancelled"] is True
+    assert admin.get(f"{EXECUTIONS}/{dropped}").json["status"] == "failed", "which the pair of codes says"
 
 
 def test_what_ran_at_an_instant_is_found_however_early_it_began(site: Site, executor: Caller) -> None:

@@ -8,7 +8,7 @@ import { Panel } from '@/parts/Page';
 import { Duration } from '@/parts/time/Duration';
 import { Instant } from '@/parts/time/Instant';
 import { RunStatusTag } from '@/status/StatusTag';
-import { LOOKS, TERMINAL } from '@/status/statuses';
+import { LOOKS, listedAs, TERMINAL } from '@/status/statuses';
 
 type Relative = components['schemas']['RelativeShown'];
 
@@ -98,7 +98,7 @@ function Bar({ one, begin, end, upTo }: { one: Relative; begin: number; end: num
   const waiting = placed(beginOf(one), start, begin, end);
   const running = placed(start, upTo, begin, end);
   return (
-    <span className={`span-track status-${LOOKS[one.status].colour}`}>
+    <span className={`span-track status-${LOOKS[listedAs(one)].colour}`}>
       <span className="span-waiting" style={{ left: `${waiting.left}%`, width: `${waiting.width}%` }} />
       {one.start_time !== null && (
         <span className="span-running" style={{ left: `${running.left}%`, width: `${running.width}%` }} />

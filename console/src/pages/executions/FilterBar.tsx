@@ -3,13 +3,13 @@ import { useQuery } from '@tanstack/react-query';
 import { Button, Tag } from 'antd';
 import { useTranslation } from 'react-i18next';
 import { groupsQuery } from '@/api/groups';
-import type { Cause, Status } from '@/api/types';
+import type { Cause } from '@/api/types';
 import { ExecutorChoice } from '@/pages/executions/ExecutorChoice';
 import { asQuery, CAUSES, type ExecutionFilters, FILTERS, type FilterName } from '@/pages/executions/filters';
 import { ClearableSelect } from '@/parts/clearable';
 import { JobChoice } from '@/parts/job/JobChoice';
 import { SearchField } from '@/parts/SearchField';
-import { LOOKS, STATUSES } from '@/status/statuses';
+import { type ListedStatus, LOOKS, STATUSES } from '@/status/statuses';
 
 interface Props {
   filters: ExecutionFilters;
@@ -65,11 +65,16 @@ export function FilterBar({ filters, change }: Props) {
   );
 }
 
+interface StatusProps {
+  value: ListedStatus[] | undefined;
+  onChange: (chosen: ListedStatus[]) => void;
+}
+
 /** Any of several: everything that went wrong is three of them. */
-function StatusChoice({ value, onChange }: { value: Status[] | undefined; onChange: (chosen: Status[]) => void }) {
+function StatusChoice({ value, onChange }: StatusProps) {
   const { t } = useTranslation(['executions', 'status']);
   return (
-    <ClearableSelect<Status[], { value: Status; label: string }>
+    <ClearableSelect<ListedStatus[], { value: ListedStatus; label: string }>
       mode="multiple"
       maxTagCount="responsive"
       showSearch={{ optionFilterProp: 'label' }}
@@ -81,8 +86,8 @@ function StatusChoice({ value, onChange }: { value: Status[] | undefined; onChan
       onChange={onChange}
       options={STATUSES.map((one) => ({ value: one, label: t(`status:name.${one}`) }))}
       optionRender={({ value: one, label }) => (
-        <span className={`status-choice status-${LOOKS[one as Status].colour}`}>
-          {LOOKS[one as Status].icon}
+        <span className={`status-choice status-${LOOKS[one as ListedStatus].colour}`}>
+          {LOOKS[one as ListedStatus].icon}
           <span>{label}</span>
         </span>
       )}

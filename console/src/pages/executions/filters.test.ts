@@ -11,6 +11,7 @@ describe('the filters of executions', () => {
     expect(asQuery({ status: 'failed' }).status).toEqual(['failed']);
     expect(asQuery({ status: 'timeout,failed' }).status?.sort()).toEqual(['failed', 'timeout']);
     expect(asQuery({ status: 'failed, failed' }).status).toEqual(['failed']);
+    expect(asQuery({ status: 'cancelled' }).status).toEqual(['cancelled']);
     for (const status of ['failed,lost', 'failed,', ',', 'FAILED', 'failed;timeout'])
       expect(asQuery({ status }).status).toBeUndefined();
   });
@@ -20,6 +21,8 @@ describe('the filters of executions', () => {
     expect(bulkFor(['failed', 'timeout', 'trigger_failed'])).toBe('retry');
     expect(bulkFor(['init', 'pending'])).toBe('kill');
     for (const mixed of [['success'], ['failed', 'success'], ['failed', 'pending'], ['pending', 'success']] as const)
+      expect(bulkFor(mixed)).toBeNull();
+    for (const mixed of [['cancelled'], ['cancelled', 'failed'], ['cancelled', 'pending']] as const)
       expect(bulkFor(mixed)).toBeNull();
   });
 

@@ -1,8 +1,8 @@
 // What the executions page can be asked for, as it stands in the address and as the API takes it.
 
-import type { Cause, Status } from '@/api/types';
+import type { Cause } from '@/api/types';
 import type { Filters } from '@/parts/useUrlFilters';
-import { STATUSES, TERMINAL } from '@/status/statuses';
+import { type ListedStatus, STATUSES, TERMINAL } from '@/status/statuses';
 
 export const FILTERS = [
   'status',
@@ -63,18 +63,19 @@ export function asQuery(filters: ExecutionFilters) {
 }
 
 /** Statuses with commas between them, each once; undefined where one of them is none. */
-function statusesIn(text: string): Status[] | undefined {
+function statusesIn(text: string): ListedStatus[] | undefined {
   const named = text.split(',').map((one) => one.trim());
   const found = STATUSES.filter((one) => named.includes(one));
-  return named.every((one) => found.includes(one as Status)) ? found : undefined;
+  return named.every((one) => found.includes(one as ListedStatus)) ? found : undefined;
 }
 
 /**
  * What can be done to all that have these statuses. Nothing, where some of them would have to be left out: that would be
  * less than what is shown.
  */
-export function bulkFor(statuses: readonly Status[] | undefined): 'retry' | 'kill' | null {
-  if (statuses === undefined || statuses.every((one) => TERMINAL[one] && one !== 'success')) return 'retry';
+export function bulkFor(statuses: readonly ListedStatus[] | undefined): 'retry' | 'kill' | null {
+  const isFailure = (one: ListedStatus) => TERMINAL[one] && one !== 'success' && one !== 'cancelled';
+  if (statuses === undefined || statuses.every(isFailure)) return 'retry';
   return statuses.some((one) => TERMINAL[one]) ? null : 'kill';
 }
 

@@ -26,7 +26,12 @@ function OfBar({ bar: { execution: one } }: { bar: Bar }) {
     <>
       <strong>{one.job_desc ?? t('removedJob')}</strong>
       <div>
-        <StatusLabel status={one.status} triggerCode={one.trigger_code} handleCode={one.handle_code} />{' '}
+        <StatusLabel
+          status={one.status}
+          triggerCode={one.trigger_code}
+          handleCode={one.handle_code}
+          cancelled={one.cancelled}
+        />{' '}
         <span className="muted">#{one.id}</span>
       </div>
       <div className="muted">

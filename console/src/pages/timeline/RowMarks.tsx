@@ -1,6 +1,6 @@
 import type { Pointed } from '@/pages/timeline/Details';
 import { asDrawn, type Bar, type Fire, LANE, type Row } from '@/pages/timeline/model';
-import { lookOf } from '@/status/statuses';
+import { LOOKS, listedAs } from '@/status/statuses';
 
 const THICK = 10;
 /** The least width of a bar in pixels: what is short is seen all the same. */
@@ -50,7 +50,7 @@ interface BarProps {
 
 function BarMark({ bar, y, scale, onPoint }: BarProps) {
   const { status, id } = bar.execution;
-  const look = lookOf(bar.execution);
+  const look = LOOKS[listedAs(bar.execution)];
   const from = scale(bar.from);
   const size = Math.max(NARROW, scale(bar.to) - from);
   const waited = from - scale(bar.opened);

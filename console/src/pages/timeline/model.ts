@@ -1,7 +1,7 @@
 // What the timeline shows, as plain numbers: which rows there are, what lies in them, and where. The chart only draws.
 
-import type { Execution, Status, UpcomingJob } from '@/api/types';
-import { TERMINAL } from '@/status/statuses';
+import type { Execution, UpcomingJob } from '@/api/types';
+import { type ListedStatus, listedAs, TERMINAL } from '@/status/statuses';
 
 export const MINUTE = 60_000;
 export const HOUR = 60 * MINUTE;
@@ -255,9 +255,11 @@ export function together(...lists: (readonly Execution[] | undefined)[]): Execut
 }
 
 /** How many executions there are of each status; one that is in several rows counts once. */
-export function counts(rows: readonly Row[]): Map<Status, number> {
-  const found = new Map<Status, number>();
-  for (const { status } of together(rows.flatMap((row) => row.bars.map(({ execution }) => execution))))
+export function counts(rows: readonly Row[]): Map<ListedStatus, number> {
+  const found = new Map<ListedStatus, number>();
+  for (const execution of together(rows.flatMap((row) => row.bars.map(({ execution }) => execution)))) {
+    const status = listedAs(execution);
     found.set(status, (found.get(status) ?? 0) + 1);
+  }
   return found;
 }

@@ -1,14 +1,15 @@
 // Where the bars of a histogram go. Pure numbers: the component only draws them.
 
-import type { HistogramPart, Status } from '@/api/types';
+import type { HistogramPart } from '@/api/types';
+import type { ListedStatus } from '@/status/statuses';
 
 export type Ending = 'success' | 'failed' | 'timeout' | 'trigger_failed';
 
 /** Bottom to top; what went wrong lies on what went well. */
 export const ENDINGS: readonly Ending[] = ['success', 'timeout', 'failed', 'trigger_failed'];
 
-/** The endings that statuses stand for: none for what is open. */
-export function endingsOf(statuses: readonly Status[] | undefined): readonly Ending[] {
+/** The endings that statuses stand for: none for what is open or was cancelled. */
+export function endingsOf(statuses: readonly ListedStatus[] | undefined): readonly Ending[] {
   return statuses === undefined ? ENDINGS : ENDINGS.filter((one) => statuses.includes(one));
 }
 

@@ -18,7 +18,7 @@ from orth.domain.alarms import (
     is_silenced,
     mail_addresses,
 )
-from orth.domain.executions import Status, tag
+from orth.domain.executions import Status
 from orth.domain.jobs import Group, Job
 from orth.errors import Invalid
 from orth.store.alarm_channels import Channel, enabled_channels
@@ -218,7 +218,7 @@ def _alarm(connection: Connection, scene: _Scene, job: Job, telling: Telling) ->
     if execution is not None:
         trigger_failed = execution.status is Status.TRIGGER_FAILED
         reason = shortened(execution.trigger_msg if trigger_failed else execution.handle_msg)
-        status = tag(execution.trigger_code, execution.handle_code)
+        status = execution.tag
         executor, ended = execution.executor_address or "", execution.handle_time or scene.now
     base = scene.rules.base_url
     return Alarm(

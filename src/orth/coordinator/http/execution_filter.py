@@ -9,7 +9,7 @@ from pydantic_core import PydanticKnownError
 from orth.coordinator.http.instants import instant
 from orth.coordinator.http.texts import Prose
 from orth.coordinator.http.tools import ToolsHere
-from orth.domain.executions import Status
+from orth.domain.executions import OUTCOMES, ListedStatus
 from orth.domain.jobs import TriggerCause
 from orth.errors import Invalid
 from orth.store.execution_filters import Filter
@@ -30,16 +30,18 @@ _Text = Annotated[Prose, AfterValidator(_encodable)]
 def _listed(given: list[str]) -> list[str]:
     """The statuses of a parameter that lists them, or is given again for each; what is none is refused as one is."""
     statuses = [one for values in given for one in values.split(",")]
-    if not all(one in _KNOWN for one in statuses):
-        raise PydanticKnownError("enum", {"expected": ", ".join(f"'{one}'" for one in Status)})
+    if not all(one in OUTCOMES for one in statuses):
+        raise PydanticKnownError("enum", {"expected": ", ".join(f"'{one}'" for one in OUTCOMES)})
     return statuses
 
 
-_KNOWN = frozenset(status.value for status in Status)
 _Statuses = Annotated[
-    list[Status] | None,
+    list[ListedStatus] | None,
     BeforeValidator(_listed),
-    Query(description="One of these; several, with commas between them or given again for each: any of them."),
+    Query(
+        description="One of these; several, with commas between them or given again for each: any of them. cancelled: "
+        "taken back before it began, because its job was stopped or changed; no other status finds that."
+    ),
 ]
 
 

@@ -40,6 +40,7 @@ class RelativeShown(BaseModel):
     status: Status
     trigger_code: int
     handle_code: int
+    cancelled: bool = Field(False, description="It was taken back before it began.")
     attempt: int
     shard_index: int
     trigger_time: str | None
@@ -91,6 +92,7 @@ def _relative(one: Execution, hands: Sequence[PastHandoff]) -> RelativeShown:
         status=one.status,
         trigger_code=one.trigger_code,
         handle_code=one.handle_code,
+        cancelled=one.cancelled,
         attempt=one.attempt,
         shard_index=one.shard_index,
         trigger_time=shown_instant(one.trigger_time),

@@ -103,8 +103,8 @@ class ExecutionShown(BaseModel):
     reason_code: str | None
     cancelled: bool = Field(
         False,
-        description="It was taken back before it began, because its job was stopped or changed. Its codes are those of "
-        "a failure, and it counts as none.",
+        description="It was taken back before it began, because its job was stopped or changed. Its codes and its "
+        "status are those of a failure. It counts as none, and lists have it under the status cancelled.",
     )
     not_before: str | None
     batch_id: int | None
@@ -175,6 +175,7 @@ class WhyShown(BaseModel):
     id: int
     status: Status
     tag: str
+    cancelled: bool = Field(False, description="It was taken back before it began.")
     phase: str
     reason_code: str | None
     reason_facts: dict[str, Fact]
@@ -254,7 +255,8 @@ async def why(execution_id: ExecutionId, tools: ToolsHere, caller: CallerHere) -
     return WhyShown(
         id=one.id,
         status=one.status,
-        tag=tag(one.trigger_code, one.handle_code),
+        tag=one.tag,
+        cancelled=one.cancelled,
         phase=one.phase,
         reason_code=one.reason_code,
         reason_facts=dict(told.reason_facts),
@@ -286,7 +288,7 @@ async def kill(execution_id: ExecutionId, tools: ToolsHere, caller: CallerHere, 
     return KilledShown(
         id=one.id,
         status=one.status,
-        tag=tag(one.trigger_code, one.handle_code),
+        tag=one.tag,
         told=killed.told,
         message=killed.message,
         ended=[finished.execution.id for finished in closed.finished],
@@ -393,14 +395,15 @@ def _shown(one: Listed) -> dict[str, Any]:
         stored, unreadable = {name: getattr(one, name) for name in _FIELDS}, None
     values = {name: value for name, value in stored.items() if name in ExecutionShown.model_fields}
     codes = values["trigger_code"], values["handle_code"]
+    cancelled = is_cancelled(stored["reason_code"], stored["start_time"])
     values["dispatch_time"] = stored["dispatch_time"] or stored["offered_at"]
     times = ("schedule_time", "trigger_time", "dispatch_time", "start_time", "handle_time", "not_before")
     values |= {name: shown_instant(values[name]) for name in times}
     return values | {
         "status": status_of(*codes),
-        "tag": tag(*codes),
+        "tag": tag(*codes, cancelled=cancelled),
         "executor_fail_retry_count": stored["retries_left"],
-        "cancelled": is_cancelled(stored["reason_code"], stored["start_time"]),
+        "cancelled": cancelled,
         "test": stored["trigger_key"].startswith(TEST_KEY),
         "unreadable": unreadable,
     }
