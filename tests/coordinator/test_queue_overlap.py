@@ -67,6 +67,7 @@ async def test_cover_early_ends_what_another_executor_has_and_waits_until_it_has
         covered = await site.until(first, lambda it: it.phase is Phase.ENDED)
         assert covered.status is Status.FAILED
         assert COVERED_WORDS in (covered.handle_msg or "")
+        assert covered.reason_code == reasons.COVERED
         assert await other.take(2.5) == [], "its beats still name it"
         await one.finish(taken, 500, "ended")
         (taken,) = await other.take()

@@ -93,7 +93,9 @@ def test_nothing_is_to_be_mended_about_what_was_taken_back_before_it_began() -> 
     [
         (reasons.KILLED, "", NextCode.RETRY_IF_WANTED),
         (reasons.ENDED_TOGETHER, "", NextCode.RETRY_IF_WANTED),
-        (None, "execution 12 covers it, as the block strategy COVER_EARLY says.", NextCode.RETRY_IF_WANTED),
+        (reasons.COVERED, "", NextCode.RETRY_IF_WANTED),
+        (reasons.HANDLER_CHANGED, "", NextCode.RETRY_IF_WANTED),
+        (reasons.EXECUTOR_STOPPED, "", NextCode.RETRY_IF_WANTED),
         (reasons.DISCARDED, "", NextCode.RETRY_WHEN_FREE),
         (reasons.JOB_MOVED, "", NextCode.RUN_WHERE_IT_IS),
         (reasons.DELETED, "", NextCode.GONE),

@@ -390,7 +390,7 @@ def test_a_running_execution_ends_before_the_process_does(start: Start, coordina
     (tmp_path / "go").touch()
     assert executor.ended() == 0
     assert [(result["logId"], result["handleCode"]) for result in coordinator.results] == [(2, 500), (1, 200)]
-    assert [result.get("executorStopped") for result in coordinator.results] == [True, None]
+    assert [result.get("reason") for result in coordinator.results] == ["executor_stopped", None]
 
 
 def test_a_removed_folder_loses_no_result(start: Start, coordinator: StandIn, tmp_path: Path) -> None:
@@ -424,7 +424,7 @@ def test_what_does_not_end_in_time_is_cut_short(start: Start, coordinator: Stand
     [result] = coordinator.results
     assert result["handleCode"] == 500
     assert result["handleMsg"].startswith("Cut short")
-    assert result["executorStopped"] is True
+    assert result["reason"] == "executor_stopped"
 
 
 @pytest.mark.parametrize("handler", ["deaf", "deaf_children"])
@@ -469,7 +469,7 @@ def test_a_second_signal_ends_it_at_once_and_no_result_is_lost(
     told = "the executor was told twice to stop."
     messages = {result["logId"]: (result["handleCode"], result["handleMsg"]) for result in coordinator.results}
     assert messages == {1: (500, f"Cut short: {told}"), 2: (500, f"Not executed: {told}")}
-    assert all(result["executorStopped"] for result in coordinator.results)
+    assert {result["reason"] for result in coordinator.results} == {"executor_stopped"}
 
 
 def test_a_silent_coordinator_does_not_hold_up_triggers(start: Start, free_port: int) -> None:

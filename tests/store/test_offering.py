@@ -5,16 +5,26 @@ from collections.abc import Iterator
 import pytest
 from sqlalchemy import Connection
 
-from orth.domain.executions import Execution, Phase, Status
+from orth.domain import reasons
+from orth.domain.executions import FAILURE, Execution, Phase, Status
 from orth.domain.jobs import AddressType, Group, Job, TriggerCause
 from orth.store.database import Database
-from orth.store.executions import Opening, find_execution, ids_of_trigger, open_executions, sent_among
+from orth.store.executions import (
+    Ending,
+    Opening,
+    end_executions,
+    find_execution,
+    ids_of_trigger,
+    open_executions,
+    sent_among,
+)
 from orth.store.executor_entries import list_executors
 from orth.store.groups import create_group
 from orth.store.jobs import create_job
 from orth.store.offering import (
     Placing,
     Taking,
+    ended_in_queues,
     list_in_queues,
     offer_executions,
     record_returned,
@@ -153,3 +163,12 @@ def test_offers_that_stand_are_found_by_their_number(connection: Connection) -> 
 
 def test_where_nothing_was_triggered_nothing_is_newest(connection: Connection) -> None:
     assert standing_offers(connection, [1]) == ([], 0)
+
+
+@pytest.mark.parametrize("reason", [reasons.KILLED, reasons.COVERED, reasons.NOBODY_TOOK_IT])
+def test_what_ended_in_a_queue_is_found_whatever_ended_it(connection: Connection, reason: str) -> None:
+    """What is not withdrawn from its queue would be begun."""
+    ended, _open = opened(connection, 2)
+    offer_executions(connection, [Placing(ended, "q", 1, 5)], 1, 5)
+    end_executions(connection, [Ending(execution_id=ended, trigger_code=FAILURE, reason_code=reason)], 6)
+    assert [(one.id, one.queue) for one in ended_in_queues(connection, 0, 10)] == [(ended, "q")]

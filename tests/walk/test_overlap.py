@@ -104,6 +104,14 @@ def test_a_handler_that_outlives_its_end_keeps_its_place(tmp_path: Path) -> None
         jobs = (killed, limited, covered, left_behind)
         eventually(lambda: all(ran(notes, one) >= 3 for one in jobs), within=60, what="three runs of each")
         assert overlaps(spans_of(notes)) == []
+        for one, reason in (
+            (killed, "killed"),
+            (limited, "timed_out"),
+            (covered, "covered"),
+            (left_behind, "timed_out"),
+        ):
+            ended = api.call("GET", f"/api/v1/executions?job_id={one}&status=failed,timeout")["items"]
+            assert {execution["reason_code"] for execution in ended} == {reason}
 
 
 def test_killed_executors_take_their_runs_along_and_nothing_overlaps(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from orth.coordinator.facts import EndsConfirmed, StrayResults
 from orth.coordinator.finishing import Finished, finish, may_lead_on, tell
 from orth.coordinator.proving import Proving, Sender, Unproved
 from orth.domain import reasons
-from orth.domain.executions import FAILURE, SUCCESS
+from orth.domain.executions import FAILURE, SUCCESS, TIMED_OUT
 from orth.events import Events
 from orth.loop import Loop
 from orth.store.database import Connection, Database
@@ -143,7 +143,7 @@ def _end(connection: Connection, items: Sequence[CallbackItem], now: int, avoid:
             handle_code=item.handle_code,
             handle_msg=item.handle_msg or "",
             start_time=item.start_time,
-            reason_code=None if item.handle_code == SUCCESS else _reason(item),
+            reported_reason=None if item.handle_code == SUCCESS else _reason(item),
             confirmed=not item.still_inside,
         )
         for item in items
@@ -163,9 +163,11 @@ def _end(connection: Connection, items: Sequence[CallbackItem], now: int, avoid:
 
 def _reason(item: CallbackItem) -> str | None:
     """Why an execution failed, where its executor says more than a message."""
-    if item.executor_stopped:
-        return reasons.EXECUTOR_STOPPED
-    return reasons.GIVEN_UP if item.final else None
+    if item.reason is not None:
+        return item.reason.value
+    if item.final:
+        return reasons.GIVEN_UP
+    return reasons.TIMED_OUT if item.handle_code == TIMED_OUT else None
 
 
 def _note_late(connection: Connection, late: Mapping[int, CallbackItem], now: int) -> None:

@@ -158,6 +158,7 @@ def _covered(one: Execution, by: Execution) -> Ending:
             execution_id=one.id,
             trigger_code=FAILURE,
             trigger_msg=f"Not executed: {told}",
+            reason_code=reasons.COVERED,
             confirmed=one.phase is Phase.OPENED,
         )
     return Ending(
@@ -165,6 +166,7 @@ def _covered(one: Execution, by: Execution) -> Ending:
         trigger_code=SUCCESS,
         handle_code=FAILURE,
         handle_msg=f"Ended: {told}",
+        reason_code=reasons.COVERED,
         confirmed=False,
     )
 

@@ -13,7 +13,7 @@ from enum import StrEnum
 
 from orth.clock import iso
 from orth.domain import reasons
-from orth.domain.executions import COVERED_WORDS, Execution, Phase, Status, Turn
+from orth.domain.executions import Execution, Phase, Status, Turn
 from orth.domain.fires import FireDecision
 from orth.domain.handoffs import PastHandoff, Reason
 from orth.domain.jobs import Job, TriggerCause, longest_silence
@@ -328,9 +328,13 @@ _MENDING = {
 _MEND_LOST = (NextCode.MEND_LOST, "Nobody knows how far it came: see what became of its work, then do it again")
 _NEVER_BEGUN = (reasons.JOB_STOPPED, reasons.JOB_CHANGED)
 """Why it ended that was taken back before it could begin: nothing is to be mended."""
+_RETRY_IF_WANTED = (NextCode.RETRY_IF_WANTED, "If it is wanted after all, do it again")
 _WANTED_SO = {
-    reasons.KILLED: (NextCode.RETRY_IF_WANTED, "If it is wanted after all, do it again"),
-    reasons.ENDED_TOGETHER: (NextCode.RETRY_IF_WANTED, "If it is wanted after all, do it again"),
+    reasons.KILLED: _RETRY_IF_WANTED,
+    reasons.ENDED_TOGETHER: _RETRY_IF_WANTED,
+    reasons.COVERED: _RETRY_IF_WANTED,
+    reasons.HANDLER_CHANGED: _RETRY_IF_WANTED,
+    reasons.EXECUTOR_STOPPED: _RETRY_IF_WANTED,
     reasons.DISCARDED: (NextCode.RETRY_WHEN_FREE, "If it is wanted after all, do it again when the job is not busy"),
 }
 """What ended that did nothing wrong: nothing is to be looked for in its log."""
@@ -386,8 +390,6 @@ def _while_it_works(record: Record, left: StillWorking) -> Following:
 def _advice(one: Execution) -> tuple[NextCode, str]:
     if one.reason_code == reasons.RESULT_LOST:
         return _MEND_LOST
-    if COVERED_WORDS in (one.handle_msg or ""):
-        return _WANTED_SO[reasons.KILLED]
     return _WANTED_SO.get(one.reason_code or "") or _MENDING.get(one.status, _MEND_JOB)
 
 

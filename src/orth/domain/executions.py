@@ -27,7 +27,7 @@ EXECUTOR_MESSAGE_LIMIT = 50_000
 STORED_MESSAGE_LIMIT = 15_000
 
 COVERED_WORDS = "covers it, as the block strategy COVER_EARLY says"
-"""How an executor ends what a later execution covers: these words are all that comes of it, and no code."""
+"""What people are told of an execution that a later one ended."""
 
 
 class Status(StrEnum):

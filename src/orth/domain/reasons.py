@@ -5,6 +5,7 @@ sentence beside it is for people and says what to do; it may be reworded at any 
 """
 
 from collections.abc import Mapping
+from enum import StrEnum
 
 NO_EXECUTOR = "no_executor"
 NO_MATCHING_EXECUTOR = "no_matching_executor"
@@ -53,7 +54,12 @@ JOB_CHANGED = "job_changed"
 JOB_MOVED = "job_moved"
 KILLED = "killed"
 GIVEN_UP = "given_up"
+COVERED = "covered"
+HANDLER_CHANGED = "handler_changed"
+TIMED_OUT = "timed_out"
 EXECUTOR_STOPPED = "executor_stopped"
+EXECUTOR_FAILED = "executor_failed"
+PROCESS_DIED = "process_died"
 RESULT_LOST = "result_lost"
 TIME_LIMIT = "time_limit"
 ENDED_TOGETHER = "ended_together"
@@ -74,6 +80,19 @@ CANCELLED: Mapping[str, str] = {
 """Why a fire was taken back that an executor had already, with the message of its execution. If the execution had not
 begun, it is no failure anywhere: not in statistics, not in rates, and not in the last runs of its job.
 """
+
+
+class ReportedReason(StrEnum):
+    """Why an execution ended although its handler neither returned nor failed, as its executor reports it."""
+
+    COVERED = COVERED
+    HANDLER_CHANGED = HANDLER_CHANGED
+    KILLED = KILLED
+    TIMED_OUT = TIMED_OUT
+    EXECUTOR_STOPPED = EXECUTOR_STOPPED
+    EXECUTOR_FAILED = EXECUTOR_FAILED
+    PROCESS_DIED = PROCESS_DIED
+
 
 REASONS: Mapping[str, str] = {
     NO_EXECUTOR: "No executor is registered for the group, and it has no addresses of its own.",
@@ -126,7 +145,13 @@ REASONS: Mapping[str, str] = {
     JOB_MOVED: "The job was moved to another group meanwhile; what belongs to one group leads to nothing in another.",
     KILLED: "Somebody killed it. It is not tried again, and no job follows it.",
     GIVEN_UP: "It failed, and its handler says that another attempt would fail as well: none was made.",
+    COVERED: "A later execution of the job covered it, as the block strategy COVER_EARLY says.",
+    HANDLER_CHANGED: "A later execution of the job brought another handler or another version of its code, so the "
+    "executor ended this one.",
+    TIMED_OUT: "It ran longer than it may: its executor ended it, or its handler said so.",
     EXECUTOR_STOPPED: "The executor stopped before it had ended: it was cut short, or had not begun.",
+    EXECUTOR_FAILED: "The executor could not carry it out; the message says why.",
+    PROCESS_DIED: "The process in which its handler ran ended before the handler returned.",
     RESULT_LOST: "The executor that had it can no longer report how it ended.",
     TIME_LIMIT: "It ran longer than its job allows and its executor did not end it, so the coordinator did.",
     ENDED_TOGETHER: "Another execution of its job ran too long at an executor that ends a job only as a whole.",

@@ -18,6 +18,7 @@ from typing import Any, ParamSpec, Self, TypeVar
 
 from orth.clock import Clock, SystemClock
 from orth.domain.executions import FAILURE, SUCCESS, TIMED_OUT
+from orth.domain.reasons import ReportedReason
 from orth.executor import blows
 from orth.executor.log_writing import RunLog
 from orth.executor.masking import NOTHING_HIDDEN, Mask
@@ -52,6 +53,14 @@ class JobFailed(Exception):
         super().__init__(self.message)
 
 
+class NotCarriedOut(JobFailed):
+    """Ends an execution that the executor could not carry out, or whose process died."""
+
+    def __init__(self, message: object, reason: ReportedReason = ReportedReason.EXECUTOR_FAILED) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
 class Cancelled(BaseException):
     """Leaves a handler whose result no longer matters. No ``Exception``: handlers catch those to go on."""
 
@@ -78,8 +87,8 @@ class Outcome:
     message: str
     final: bool = False
     """Whether another attempt would fail as well."""
-    executor_stopped: bool = False
-    """Whether the executor stopped before the handler ended."""
+    reason: ReportedReason | None = None
+    """Why the handler neither returned nor failed by itself."""
 
 
 @dataclass(eq=False, kw_only=True)

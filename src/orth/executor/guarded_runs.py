@@ -4,7 +4,7 @@ import threading
 from weakref import WeakSet
 
 from orth.errors import OrthError
-from orth.executor.context import JobContext, JobFailed
+from orth.executor.context import JobContext, JobFailed, NotCarriedOut
 from orth.executor.exits import Exit
 from orth.executor.output import Sink
 from orth.executor.processes import Command, FileChanged, GuardLink, GuardLost, Processes
@@ -69,17 +69,17 @@ class GuardedRuns:
         try:
             guard = self._processes.take()
         except OrthError as error:
-            raise JobFailed(str(error)) from None
+            raise NotCarriedOut(str(error)) from None
         try:
             if not self._inside.enter(context, guard):
                 raise JobFailed("It was ended before it began.")
             return guard.run(command, sink, context.mask)
         except GuardLost as lost:
-            raise JobFailed(lost.message) from None
+            raise NotCarriedOut(lost.message) from None
         except FileChanged:
             raise
         except OSError as error:
-            raise JobFailed(f"{command.argv[0]} cannot be started: {error}.") from None
+            raise NotCarriedOut(f"{command.argv[0]} cannot be started: {error}.") from None
         finally:
             self._inside.leave(context)
             self._processes.give_back(guard)

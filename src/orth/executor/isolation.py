@@ -24,9 +24,10 @@ from types import ModuleType
 from typing import Any
 
 from orth.clock import Clock
+from orth.domain.reasons import ReportedReason
 from orth.errors import CannotStart, OrthError, Unavailable
 from orth.executor.confinement import NO_LIMITS, Limits
-from orth.executor.context import JobContext, JobFailed, Outcome
+from orth.executor.context import JobContext, JobFailed, NotCarriedOut, Outcome
 from orth.executor.exits import Exit
 from orth.executor.frames import Message, frame_pair
 from orth.executor.guarded_runs import Inside
@@ -143,7 +144,7 @@ class WorkerLink:
             try:
                 received = self._link.receive()
             except ValueError:
-                raise JobFailed("The worker process sent what is no message, and was ended.") from None
+                raise NotCarriedOut("The worker process sent what is no message, and was ended.") from None
             if received is None:
                 return None
             said = _heard(received[0], context)
@@ -162,7 +163,7 @@ def _heard(message: Message, context: JobContext) -> _Said | None:
             context.progress(*message["progress"])
         return None
     if not mine:
-        raise JobFailed(f"The worker process reported the end of log {message.get('log_id')}, and was ended.")
+        raise NotCarriedOut(f"The worker process reported the end of log {message.get('log_id')}, and was ended.")
     code, text, final = message["ended"]
     return _Said(Outcome(int(code), str(text), bool(final)), str(message.get("left", "")))
 
@@ -256,19 +257,19 @@ class IsolatedPerformer:
         try:
             worker = self._pool.take()
         except OrthError as error:
-            raise JobFailed(str(error)) from None
+            raise NotCarriedOut(str(error)) from None
         try:
             if not self._inside.enter(context, worker.guard):
                 raise JobFailed("It was ended before it began.")
             ended = worker.run(context)
         except GuardLost as lost:
-            raise JobFailed(lost.message) from None
+            raise NotCarriedOut(lost.message) from None
         finally:
             if self._inside.leave(context):
                 worker.alive = False  # it has been told to leave, whether it has heard it yet or not
             self._pool.give_back(worker)
         if isinstance(ended, Exit):
-            raise JobFailed(f"The worker process died: {ended}.")
+            raise NotCarriedOut(f"The worker process died: {ended}.", ReportedReason.PROCESS_DIED)
         context.result(ended.code, ended.message, final=ended.final)
 
     def end(self, context: JobContext, grace: float) -> bool:

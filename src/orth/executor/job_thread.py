@@ -24,11 +24,13 @@ import traceback
 from collections import deque
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from typing import Protocol
 
 from orth.clock import SystemClock
 from orth.domain.executions import FAILURE, TIMED_OUT
 from orth.domain.jobs import BlockStrategy
+from orth.domain.reasons import ReportedReason
 from orth.errors import Unavailable
 from orth.executor.context import JobContext, Outcome
 from orth.executor.ending import climb
@@ -131,18 +133,19 @@ class JobThread:
         """Whether one that arrived after it is here already: then that one says what the job is like now."""
         return accepted.number < self._newest
 
-    def end_all(self, why: str) -> tuple[int, int]:
+    def end_all(self, why: str, reason: ReportedReason) -> tuple[int, int]:
         """End what runs and report what waits in the queue, because of ``why``; how many of each."""
         with self.lock:
-            return sum([self.end(accepted, why) for accepted in list(self.running)]), self.clear_queue(why)
+            ending = sum([self.end(accepted, why, reason) for accepted in list(self.running)])
+            return ending, self.clear_queue(why, reason)
 
-    def end_one(self, accepted: Accepted, why: str) -> tuple[int, int]:
+    def end_one(self, accepted: Accepted, why: str, reason: ReportedReason) -> tuple[int, int]:
         """End one if it runs, report it if it waits; how many of each."""
         with self.lock:
             if accepted in self.running:
-                return int(self.end(accepted, why)), 0
+                return int(self.end(accepted, why, reason)), 0
             if accepted in self.queue or accepted in self.held:
-                self.remove(accepted, why)
+                self.remove(accepted, why, reason)
                 return 0, 1
             return 0, 0
 
@@ -151,26 +154,26 @@ class JobThread:
         with self.lock:
             return sum([self._cut_short(accepted, why) for accepted in list(self.running)])
 
-    def clear_held(self, why: str, *, stopping: bool = False) -> int:
-        """Report what came before its time as not executed; ``stopping`` because the executor stops."""
+    def clear_held(self, why: str, reason: ReportedReason) -> int:
+        """Report what came before its time as not executed."""
         held = sorted(self.held, key=lambda accepted: accepted.number)
         for accepted in held:
-            self.remove(accepted, why, stopping=stopping)
+            self.remove(accepted, why, reason)
         return len(held)
 
-    def clear_queue(self, why: str, *, stopping: bool = False) -> int:
-        """Report what waits as not executed; ``stopping`` because the executor stops."""
+    def clear_queue(self, why: str, reason: ReportedReason) -> int:
+        """Report what waits as not executed."""
         with self.lock:
             waiting = list(self.queue)
             self.queue.clear()
         for accepted in waiting:
-            self._settle(accepted, _not_executed(why, stopping=stopping))
+            self._settle(accepted, _not_executed(why, reason))
         return len(waiting)
 
-    def remove(self, accepted: Accepted, why: str, *, stopping: bool = False) -> None:
+    def remove(self, accepted: Accepted, why: str, reason: ReportedReason) -> None:
         """Report one that waits as not executed."""
         self.withdraw(accepted)
-        self._settle(accepted, _not_executed(why, stopping=stopping))
+        self._settle(accepted, _not_executed(why, reason))
 
     def withdraw(self, accepted: Accepted) -> bool:
         """Take one that waits out of the queue, to be carried out elsewhere; false when it does not wait."""
@@ -183,13 +186,14 @@ class JobThread:
                 return False
             return True
 
-    def end(self, accepted: Accepted, why: str) -> bool:
+    def end(self, accepted: Accepted, why: str, reason: ReportedReason) -> bool:
         """Begin to end a running execution, which is then a failure because of ``why``; false if that has begun."""
-        return self._end(accepted, Outcome(FAILURE, f"Ended: {why}."), at_once=False)
+        return self._end(accepted, Outcome(FAILURE, f"Ended: {why}.", reason=reason), at_once=False)
 
     def _cut_short(self, accepted: Accepted, why: str) -> bool:
         """As ``end``, but its result is reported before it has ended."""
-        return self._end(accepted, Outcome(FAILURE, f"Cut short: {why}.", executor_stopped=True), at_once=True)
+        outcome = Outcome(FAILURE, f"Cut short: {why}.", reason=ReportedReason.EXECUTOR_STOPPED)
+        return self._end(accepted, outcome, at_once=True)
 
     def retire(self) -> None:
         """Let the threads leave when nothing is left; whoever calls this has made sure that no trigger follows."""
@@ -353,7 +357,8 @@ class JobThread:
             # Nothing of the handler's arrives here. Even so the trigger must end, and so must not this thread.
             accepted.stay.leave()
             told = "".join(traceback.format_exception(bug))
-            outcome = Outcome(FAILURE, f"The executor failed to carry it out: {bug!r}\n{told}")
+            message = f"The executor failed to carry it out: {bug!r}\n{told}"
+            outcome = Outcome(FAILURE, message, reason=ReportedReason.EXECUTOR_FAILED)
             return conclude(accepted.request, accepted.ending or outcome, accepted.started, tools.incarnation)
         finally:
             self._pass(accepted)
@@ -402,7 +407,7 @@ class JobThread:
             told += (
                 f" It is ended {late:.0f} s late: this process stood still, as when code in C holds the interpreter."
             )
-        self._end(accepted, Outcome(TIMED_OUT, told), at_once=True)
+        self._end(accepted, Outcome(TIMED_OUT, told, reason=ReportedReason.TIMED_OUT), at_once=True)
 
     def _end(self, accepted: Accepted, outcome: Outcome, *, at_once: bool) -> bool:
         with self.lock:
@@ -454,7 +459,7 @@ class JobThread:
         context.run_log.close()
         tools.contexts.pop(accepted.request.log_id, None)
         tools.events.emit(ExecutionAbandoned(accepted.request.log_id, self.job_id, tools.kill_grace, thread.name))
-        self._settle(accepted, Outcome(outcome.code, f"{outcome.message} {told}"), inside=True)
+        self._settle(accepted, replace(outcome, message=f"{outcome.message} {told}"), inside=True)
         self._house.changed()
 
     def _replace_hand(self) -> None:
@@ -478,5 +483,5 @@ class JobThread:
         return self._house.settle(accepted, item)
 
 
-def _not_executed(why: str, *, stopping: bool) -> Outcome:
-    return Outcome(FAILURE, f"Not executed: {why}.", executor_stopped=stopping)
+def _not_executed(why: str, reason: ReportedReason) -> Outcome:
+    return Outcome(FAILURE, f"Not executed: {why}.", reason=reason)

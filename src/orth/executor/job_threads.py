@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection
 from orth.clock import SystemClock
 from orth.domain.executions import COVERED_WORDS, FAILURE
 from orth.domain.jobs import BlockStrategy
+from orth.domain.reasons import ReportedReason
 from orth.errors import Unavailable
 from orth.events import Events
 from orth.executor.context import JobContext, Outcome
@@ -174,15 +175,16 @@ class JobThreads:
                 try:
                     thread.put(accepted)
                 except Unavailable as unavailable:
-                    thread.remove(accepted, str(unavailable))
+                    thread.remove(accepted, str(unavailable), ReportedReason.EXECUTOR_FAILED)
             self._changed.notify_all()
 
     def _make_way(self, thread: JobThread, accepted: Accepted) -> None:
         request = accepted.request
         if thread.handler is not accepted.handler and not thread.overtaken(accepted):
-            thread.end_all(f"execution {request.log_id} brought another handler or version for this job")
+            why = f"execution {request.log_id} brought another handler or version for this job"
+            thread.end_all(why, ReportedReason.HANDLER_CHANGED)
         elif request.executor_block_strategy is BlockStrategy.COVER_EARLY:
-            thread.end_all(f"execution {request.log_id} {COVERED_WORDS}")
+            thread.end_all(f"execution {request.log_id} {COVERED_WORDS}", ReportedReason.COVERED)
 
     def kill(self, job_id: int, log_id: int | None = None) -> tuple[int, int]:
         """Begin to end what runs of a job, or one execution of it, and report what waits; how many of each."""
@@ -194,15 +196,16 @@ class JobThreads:
             thread = self._threads.get(accepted.request.thread_key) if accepted else None
             if accepted is None or thread is None or accepted.request.job_id != job_id:
                 return 0, 0
-            return thread.end_one(accepted, why)
+            return thread.end_one(accepted, why, ReportedReason.KILLED)
 
     def _kill_all(self, job_id: int, why: str) -> tuple[int, int]:
         """End the job and its tests."""
         running = queued = 0
         for thread in (self._threads.get(key) for key in (job_id, ~job_id)):
             if thread is not None:
-                ending, removed = thread.end_all(why)
-                running, queued = running + ending, queued + removed + thread.clear_held(why)
+                ending, removed = thread.end_all(why, ReportedReason.KILLED)
+                held = thread.clear_held(why, ReportedReason.KILLED)
+                running, queued = running + ending, queued + removed + held
         return running, queued
 
     # --- how a trigger ends
@@ -273,19 +276,18 @@ class JobThreads:
 
         The caller has seen to it that nothing is accepted any more.
         """
-        too_early = "the executor stopped before its time had come"
+        stopped, too_early = "the executor stopped", "the executor stopped before its time had come"
+        reason = ReportedReason.EXECUTOR_STOPPED
         with self.lock:
             for thread in () if finish_queue else self._threads.values():
-                thread.clear_queue("the executor stopped", stopping=True)
+                thread.clear_queue(stopped, reason)
             for accepted in self._held.due_after(min(seconds, _HELD_ON_STOP)):
-                self._threads[accepted.request.thread_key].remove(accepted, too_early, stopping=True)
+                self._threads[accepted.request.thread_key].remove(accepted, too_early, reason)
         self.join_idle(seconds)
         with self.lock:
             for thread in self._threads.values():
-                thread.clear_held(too_early, stopping=True)
-                thread.clear_queue(
-                    "the executor stopped", stopping=True
-                )  # what has come due since, or there was no time for
+                thread.clear_held(too_early, reason)
+                thread.clear_queue(stopped, reason)  # what has come due since, or there was no time for
             threads = self._retire_all()
         cut_short = self._cut_short(f"the executor stopped and waited {seconds:.0f} s for it")
         self._await(lambda: not any(thread.running for thread in threads), self.tools.kill_grace + _DESTROY_GRACE)
@@ -305,7 +307,8 @@ class JobThreads:
         cut_short = []
         for accepted in opened:
             begun, log_id = accepted.started is not None, accepted.request.log_id
-            outcome = Outcome(FAILURE, f"{'Cut short' if begun else 'Not executed'}: {why}.", executor_stopped=True)
+            told = f"{'Cut short' if begun else 'Not executed'}: {why}."
+            outcome = Outcome(FAILURE, told, reason=ReportedReason.EXECUTOR_STOPPED)
             if accepted.settle():
                 self._report(conclude(accepted.request, outcome, accepted.started, self.tools.incarnation))
                 cut_short += [context] if (context := self.tools.contexts.get(log_id)) else []

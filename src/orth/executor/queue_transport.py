@@ -33,6 +33,7 @@ from orth.channels.limits import Limits
 from orth.channels.names import WAITING_LINES, Names
 from orth.clock import Clock
 from orth.domain.executions import FAILURE, SUCCESS
+from orth.domain.reasons import ReportedReason
 from orth.errors import OrthError, Unavailable
 from orth.events import Event, Events
 from orth.executor.admission import Admission
@@ -220,7 +221,7 @@ class QueueTransport:
         except Unavailable:
             self.outgoing.forget(executions)
             told = "Not executed: the executor stopped, and could not give it back."
-            outcome = Outcome(FAILURE, told, executor_stopped=True)
+            outcome = Outcome(FAILURE, told, reason=ReportedReason.EXECUTOR_STOPPED)
             for taken in executions:
                 self.link.taken[taken.id] = taken
                 self._outbox.add(conclude(taken.dispatch.trigger, outcome, None, self._worker.incarnation))

@@ -25,7 +25,16 @@ from orth.domain.executions import FAILURE, STORED_MESSAGE_LIMIT, SUCCESS
 from orth.errors import Invalid
 from orth.events import Events
 from orth.executor.capture import finish_prints
-from orth.executor.context import EXITED_EARLY, Cancelled, JobContext, JobFailed, Outcome, before_execute, entered
+from orth.executor.context import (
+    EXITED_EARLY,
+    Cancelled,
+    JobContext,
+    JobFailed,
+    NotCarriedOut,
+    Outcome,
+    before_execute,
+    entered,
+)
 from orth.executor.ending import Ended, Stay
 from orth.executor.facts import ExecutionStarted
 from orth.executor.handlers import Handler
@@ -252,6 +261,8 @@ def _made(call: Callable[[], object], context: JobContext, give_up_on: tuple[typ
             returned = call()
             message = result_text(returned)
         return context.decided or Outcome(SUCCESS, message)
+    except NotCarriedOut as failed:
+        return Outcome(FAILURE, failed.message, reason=failed.reason)
     except JobFailed as failed:
         return Outcome(FAILURE, failed.message, failed.final or isinstance(failed, give_up_on))
     except Cancelled:
@@ -297,7 +308,7 @@ def conclude(
         start_time=started,
         incarnation=incarnation,
         final=outcome.final or None,
-        executor_stopped=outcome.executor_stopped or None,
+        reason=outcome.reason,
         still_inside=inside or None,
         report_key=request.report_key,
     )

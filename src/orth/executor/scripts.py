@@ -26,7 +26,7 @@ from typing import Any
 from orth.clock import SystemClock
 from orth.domain.jobs import GlueType
 from orth.executor.confinement import UNCONFINED, Confinement
-from orth.executor.context import JobContext, JobFailed
+from orth.executor.context import JobContext, JobFailed, NotCarriedOut
 from orth.executor.environment import variables_of
 from orth.executor.exits import Exit
 from orth.executor.guard import Standing, standing_of
@@ -135,7 +135,7 @@ class ScriptFile:
             self._write()
             self._remove_others()
             if not self._is_intact():
-                raise JobFailed(f"The script {self.path} changes while it is written: somebody else writes there.")
+                raise NotCarriedOut(f"The script {self.path} changes while it is written: somebody else writes there.")
         return self.path
 
     def _is_intact(self) -> bool:
@@ -193,7 +193,7 @@ class ScriptPerformer:
 
     def perform(self, context: JobContext, arguments: dict[str, Any]) -> Any:  # noqa: ARG002  # a script gets text
         if (missing := check_installed(self._requirements)) is not None:
-            raise JobFailed(missing)
+            raise NotCarriedOut(missing)
         output = ScriptOutput(context)
         try:
             ended = self._run(context, output)
@@ -210,7 +210,7 @@ class ScriptPerformer:
             if script.compared is None:
                 script.ensure(context.run_log.write)
         except OSError as error:
-            raise JobFailed(f"The script cannot be kept in {script.folder}: {error.strerror or error}.") from None
+            raise NotCarriedOut(f"The script cannot be kept in {script.folder}: {error.strerror or error}.") from None
         path = str(script.path)
         command = Command(
             argv=[*self._opening, path, context.param, str(context.shard_index), str(context.shard_total)],

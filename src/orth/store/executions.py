@@ -100,6 +100,8 @@ class Ending:
     reason_code: str | None = None
     confirmed: bool = True
     """Whether it is known to have ended at its executor too, or counts as ended there."""
+    reported_reason: str | None = None
+    """Why its executor says that it ended. If a coordinator recalled it, that is why."""
 
 
 def open_executions(connection: Connection, openings: Sequence[Opening], now: int) -> None:
@@ -314,7 +316,7 @@ def _ending_reason(row: Row[Any], ending: Ending, handle_code: int, now: int) ->
     recalled: str | None = row.recalled if handle_code != SUCCESS else None
     if recalled and now < (row.not_before or 0) and ending.reason_code != KILLED:
         return recalled  # whatever became of it, it had not started: another attempt is not wanted either
-    return ending.reason_code or recalled or row.reason_code
+    return ending.reason_code or recalled or ending.reported_reason or row.reason_code
 
 
 _CHANGING = (

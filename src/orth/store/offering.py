@@ -202,14 +202,14 @@ def standing_offers(connection: Connection, execution_ids: Collection[int]) -> t
 
 
 def ended_in_queues(connection: Connection, since: int, limit: int) -> list[EndedInQueue]:
-    """The newest that were killed or given up before anybody had taken them, of those triggered after ``since``."""
+    """The newest that ended before an executor had taken them, of those triggered after ``since``."""
     columns = executions.c
     rows = connection.execute(
         select(columns.id, columns.job_id, columns.queue)
         .where(
             has_outcome(OUTCOMES[Status.TRIGGER_FAILED]),
             columns.queue.is_not(None),
-            columns.reason_code.in_((reasons.KILLED, reasons.NOBODY_TOOK_IT)),
+            columns.reason_code.in_((reasons.KILLED, reasons.COVERED, reasons.NOBODY_TOOK_IT)),
             columns.trigger_time >= since,
         )
         .order_by(columns.id.desc())

@@ -197,7 +197,7 @@ def _result(item: object) -> CallbackItem | Malformed:
         "startTime": _positive(item.get("startTime")),
         "incarnation": item.get("incarnation"),
         "final": True if item.get("final") is True else None,
-        "executorStopped": True if item.get("executorStopped") is True else None,
+        "reason": item.get("reason"),
         "stillInside": True if item.get("stillInside") is True else None,
         "reportKey": _report_key(item.get("reportKey")),
     }

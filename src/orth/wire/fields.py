@@ -20,6 +20,7 @@ from orth.domain.executions import EXECUTOR_MESSAGE_LIMIT, LogLevel, cut
 from orth.domain.job_secrets import SECRET_LONGEST, SECRET_NAME, SECRETS_LIMIT
 from orth.domain.jobs import CONCURRENCY_LIMIT, BlockStrategy, Overlap
 from orth.domain.nodes import LABEL_KEY, LABEL_VALUE, LABELS_LIMIT
+from orth.domain.reasons import ReportedReason
 
 # --- limits -----------------------------------------------------------------------------------------------------------
 
@@ -159,6 +160,11 @@ def block_strategy(value: object) -> BlockStrategy:
 def known_overlap(value: object) -> Overlap | None:
     """What a handler's author proposes; a newer executor may propose what this version does not know."""
     return Overlap(value) if isinstance(value, str) and value in set(Overlap) else None
+
+
+def known_reason(value: object) -> ReportedReason | None:
+    """Why an executor ended an execution; a newer one may report what this version does not know."""
+    return ReportedReason(value) if isinstance(value, str) and value in set(ReportedReason) else None
 
 
 def _known_level(value: object) -> str | None:

@@ -13,6 +13,7 @@ from pydantic_core import to_json
 
 from orth.domain.executions import FAILURE, SUCCESS
 from orth.domain.jobs import BlockStrategy, GlueType, Overlap
+from orth.domain.reasons import ReportedReason
 from orth.wire.addresses import Address
 from orth.wire.fields import (
     DESCRIPTION_LIMIT,
@@ -51,6 +52,7 @@ from orth.wire.fields import (
     at_least,
     block_strategy,
     known_overlap,
+    known_reason,
     visible,
 )
 
@@ -334,8 +336,8 @@ class CallbackItem(Message):
     incarnation: Identity | None = None
     final: bool | None = None
     """True of a failure that another attempt would meet as well, as its handler says."""
-    executor_stopped: bool | None = None
-    """True if the executor stopped before the handler ended, or before it began."""
+    reason: Annotated[ReportedReason | None, BeforeValidator(known_reason)] = None
+    """Why the executor ended it, or could not carry it out; missing if the handler returned or failed by itself."""
     still_inside: bool | None = None
     """True where the handler had not returned when this was reported: the execution may still be running."""
     report_key: ReportKey | None = Field(None, repr=False)

@@ -7,6 +7,7 @@ import pytest
 from orth.coordinator.finishing import finish
 from orth.domain import reasons
 from orth.domain.executions import EXECUTOR_MESSAGE_LIMIT, STORED_MESSAGE_LIMIT
+from orth.domain.reasons import ReportedReason
 from orth.store.executions import Ending
 from orth.wire.report_keys import ReportKeys
 from tests.coordinator.http.live import ACCESS_TOKEN, Caller, Site
@@ -150,13 +151,23 @@ def test_the_first_result_stands(site: Site, executor: Caller, execution_id: int
     assert shown(site, execution_id)["handle_msg"] == "first"
 
 
-def test_what_a_stopping_executor_cut_short_has_a_reason_of_its_own(
-    site: Site, executor: Caller, execution_id: int
+@pytest.mark.parametrize(
+    ("said", "code", "reason"),
+    [
+        *((one.value, 500, one.value) for one in ReportedReason),
+        (None, 502, reasons.TIMED_OUT),
+        ("invented_by_a_newer_version", 500, None),
+        (7, 500, None),
+        (None, 500, None),
+        ("covered", 200, None),
+    ],
+)
+def test_a_reason_that_an_executor_reports_is_kept_if_it_is_known(
+    site: Site, executor: Caller, execution_id: int, said: object, code: int, reason: str | None
 ) -> None:
-    told = "Cut short: the executor stopped and waited 60 s for it."
-    result = {"logId": execution_id, "handleCode": 500, "handleMsg": told, "executorStopped": True}
+    result = {"logId": execution_id, "handleCode": code, "handleMsg": "x"} | ({} if said is None else {"reason": said})
     assert report(executor, [result]) == [(execution_id, "stored")]
-    assert shown(site, execution_id)["reason_code"] == reasons.EXECUTOR_STOPPED
+    assert shown(site, execution_id)["reason_code"] == reason
 
 
 @pytest.mark.parametrize(("retries", "statuses"), [(0, ["failed"]), (1, ["failed", "init"])])
