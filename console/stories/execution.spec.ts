@@ -403,6 +403,18 @@ test('following goes on among the lines of a level', async ({ signedIn: page }) 
   await expect(log(page).getByText('said 1 at')).toBeVisible();
   await expect(page.getByRole('button', { name: /\d+ new lines?/ })).toBeVisible();
   await expect(log(page).getByText('said 1 at')).toBeVisible();
+  const written = async () =>
+    Number(
+      await page
+        .locator('.log-count')
+        .textContent()
+        .then((text) => text?.split(' ')[0]),
+    );
+  const then = await written();
+  for (const level of ['Warning', 'Error']) await page.getByRole('button', { name: level, exact: true }).click();
+  await expect.poll(written).toBeGreaterThan(then + 10);
+  await expect(page.getByRole('button', { name: /\d+ new lines?/ }), 'none of the chosen level is new').toHaveCount(0);
+  for (const level of ['Warning', 'Error']) await page.getByRole('button', { name: level, exact: true }).click();
   await follow.click();
   await expect.poll(latest).toBeGreaterThan(before);
   await expect.poll(fromEnd).toBeLessThan(5);

@@ -12,6 +12,7 @@ import { LogToolbar } from '@/parts/log/LogToolbar';
 import { useLogFilters } from '@/parts/log/logFilters';
 import { SearchBox } from '@/parts/log/SearchBox';
 import { copyLines, saveMatches } from '@/parts/log/saving';
+import { unseenOf } from '@/parts/log/unseen';
 import { useFinding } from '@/parts/log/useFinding';
 import { useLog } from '@/parts/log/useLog';
 import { useReading, useStamp } from '@/parts/log/useReading';
@@ -41,6 +42,7 @@ export function LogViewer({ executionId, startTime, fate, fullScreen = false, ap
   const found = useFinding(log, query, levels, reading);
   const [whole, setWhole] = useState<number | null>(null);
   const [wrap] = usePreference('logWrap');
+  const unseen = unseenOf(reading.seenTo, log.book.last, levels.length > 0 ? found.state.matches : null);
   const stamp = useStamp(startTime);
   const over = log.stream.state.kind === 'over';
 
@@ -128,7 +130,7 @@ export function LogViewer({ executionId, startTime, fate, fullScreen = false, ap
           />
         )}
       </div>
-      <LogFoot log={log} fate={fate} beyond={reading.beyond} unseen={reading.unseen} onEnd={() => setFollowing(true)} />
+      <LogFoot log={log} fate={fate} beyond={reading.beyond} unseen={unseen} onEnd={() => setFollowing(true)} />
       {whole !== null && <WholeLine log={log} line={whole} onClose={() => setWhole(null)} />}
     </div>
   );

@@ -11,7 +11,7 @@ import { changed } from '@/parts/useUrlFilters';
 export function useReading(log: Log, lines: RefObject<LinesHandle | null>, showAll: () => void) {
   const { target, mark, hrefOf } = useLineLinks();
   const [marked, setMarked] = useState(target);
-  const { following, setFollowing: follow, unseen } = useFollowing(log, target === null);
+  const { following, setFollowing: follow, seenTo } = useFollowing(log, target === null);
   const place = useRef(target);
   /** How often one went somewhere: who has gone on meanwhile is not led to what was looked for before. */
   const moves = useRef(0);
@@ -56,7 +56,7 @@ export function useReading(log: Log, lines: RefObject<LinesHandle | null>, showA
     [showAll, mark],
   );
   const beyond = target !== null && log.book.last > 0 && target > log.book.last ? target : null;
-  return { marked, beyond, following, setFollowing, unseen, place, moves, goTo, stepTo, point, hrefOf };
+  return { marked, beyond, following, setFollowing, seenTo, place, moves, goTo, stepTo, point, hrefOf };
 }
 
 /** A link to a line is the address of the page and `#L120`; without levels, among which it might not be. */
@@ -74,7 +74,7 @@ function useLineLinks() {
   return { target: found ? Number(found) : null, mark, hrefOf };
 }
 
-/** Whether the end is kept in view, and how much came since it is not. */
+/** Whether the end is kept in view, and the last line there was when it ceased to be. */
 function useFollowing(log: Log, atFirst: boolean) {
   const [following, setOn] = useState(atFirst);
   const [seen, setSeen] = useState(0);
@@ -86,8 +86,7 @@ function useFollowing(log: Log, atFirst: boolean) {
     [log],
   );
   const over = log.stream.state.kind === 'over';
-  const unseen = following || over || seen === 0 ? 0 : Math.max(0, log.book.last - seen);
-  return { following, setFollowing, unseen };
+  return { following, setFollowing, seenTo: following || over || seen === 0 ? null : seen };
 }
 
 /** How the times of lines are shown. */
