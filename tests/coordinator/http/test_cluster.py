@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 from sqlalchemy import insert
@@ -64,15 +65,22 @@ def test_a_dead_leader_does_not_lead(site: Site, admin: Caller) -> None:
         (None, "not_seen"),
         (Standing("alpha", 1, 0.0, renewed=False), "not_seen"),
         (Standing("alpha", 6, 0.0), "not_seen"),
-        (Standing("alpha", 7, 20.0), "renewed"),
-        (Standing("alpha", 7, 20.1), "late"),
-        (Standing("alpha", 7, 20.1, renewed=False), "late"),
+        (Standing("alpha", 7, 11.0), "renewed"),
+        (Standing("alpha", 7, 11.1), "late"),
+        (Standing("alpha", 7, 11.1, renewed=False), "late"),
         (Standing("alpha", 7, 30.0), "expired"),
     ],
 )
 def test_a_lease_that_is_not_renewed_is_late_and_then_expired(standing: Standing | None, state: str) -> None:
     lease = Lease("alpha", "process-of-alpha", epoch=7 if standing is None or standing.epoch != 1 else 1, renewals=3)
     assert judge_lease(lease, standing, rules_of(ClusterSection())) == state
+
+
+@pytest.mark.parametrize(("age", "state"), [(1.2, "renewed"), (1.3, "late")])
+def test_a_short_lease_is_late_after_two_intervals(age: float, state: str) -> None:
+    short = ClusterSection(lease=timedelta(seconds=2), lease_renew=timedelta(seconds=0.6))
+    lease = Lease("alpha", "process-of-alpha", epoch=7, renewals=3)
+    assert judge_lease(lease, Standing("alpha", 7, age), rules_of(short)) == state
 
 
 def test_the_rules_are_those_of_the_settings(admin: Caller) -> None:

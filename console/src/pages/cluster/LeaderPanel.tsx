@@ -38,7 +38,7 @@ function LeaseBar({ cluster }: { cluster: ClusterSeen }) {
   const used = leaseUsed(cluster.lease_age, lease, Math.max(0, now - cluster.answeredAt));
   if (used === null) return <p className="muted">{t('lease.unknown')}</p>;
   const left = Math.max(0, Math.round(lease * (1 - used)));
-  const late = used * lease > 2 * lease_renew;
+  const late = cluster.lease_state === 'late' || cluster.lease_state === 'expired';
   return (
     <div className="lease">
       <meter className="visually-hidden" aria-label={t('lease.label')} min={0} max={Math.round(lease)} value={left} />

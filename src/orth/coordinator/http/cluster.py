@@ -12,7 +12,7 @@ from fastapi import APIRouter, Path
 from pydantic import BaseModel, Field
 
 from orth.clock import Clock, iso
-from orth.cluster.election import Standing
+from orth.cluster.election import LOOK, Standing
 from orth.cluster.fellows import Fellow
 from orth.coordinator.http.callers import Caller, CallerHere, needs
 from orth.coordinator.http.tools import Tools, ToolsHere
@@ -40,10 +40,14 @@ class StateShown(StrEnum):
     DEAD = "dead"
 
 
+_NOTICED_WITHIN = 2 * LOOK
+"""Seconds after which a renewal has been seen, if there was one."""
+
+
 class LeaseShown(StrEnum):
-    RENEWED = "renewed"  # by the coordinator that answers, or seen by it, within two intervals
+    RENEWED = "renewed"  # by the coordinator that answers, or seen by it, when it was due
     NOT_SEEN = "not_seen"  # the coordinator that answers has not seen a renewal yet
-    LATE = "late"  # no renewal for more than two intervals
+    LATE = "late"  # a renewal was due and did not come
     EXPIRED = "expired"  # no renewal for the whole lease, or its holder is dead: nobody leads
 
 
@@ -96,8 +100,8 @@ class ClusterShown(BaseModel):
     )
     lease_state: LeaseShown | None = Field(
         description="As the coordinator that answers sees it; null without a lease. `not_seen`: it has not seen a "
-        "renewal yet. `late`: none for more than two intervals. `expired`: none for the whole lease, or the holder is "
-        "dead; nobody leads until another coordinator is elected."
+        "renewal yet. `late`: one was due (`lease_renew`, and up to a second) and did not come. `expired`: none for "
+        "the whole lease, or the holder is dead; nobody leads until another coordinator is elected."
     )
     term: int = Field(description="The number of the leadership; 0 before the first.")
     lease_age: float | None = Field(
@@ -223,7 +227,7 @@ def judge_lease(lease: Lease, standing: Standing | None, rules: RulesShown) -> L
         return LeaseShown.NOT_SEEN
     if age >= rules.lease:
         return LeaseShown.EXPIRED
-    if age > 2 * rules.lease_renew:
+    if age > rules.lease_renew + min(rules.lease_renew, _NOTICED_WITHIN):
         return LeaseShown.LATE
     return LeaseShown.RENEWED if standing.renewed else LeaseShown.NOT_SEEN
 
