@@ -177,7 +177,8 @@ def test_what_waited_in_a_stopping_executor_is_retried_only_where_the_job_has_re
     execution_id = site.execution(site.job(executor_fail_retry_count=retries))
     site.dispatched(execution_id, ADDRESS)
     told = "Not executed: the executor stopped."
-    report(executor, [{"logId": execution_id, "handleCode": 500, "handleMsg": told, "executorStopped": True}])
+    result = {"logId": execution_id, "handleCode": 500, "handleMsg": told, "reason": reasons.EXECUTOR_STOPPED}
+    report(executor, [result])
     ended = shown(site, execution_id)
     assert (ended["tag"], ended["reason_code"]) == ("Failed 200/500", reasons.EXECUTOR_STOPPED)
     found = site.admin().get("/api/v1/executions").json["items"]

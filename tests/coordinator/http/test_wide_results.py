@@ -7,6 +7,7 @@ import pytest
 from orth.coordinator.http import results
 from orth.coordinator.refusals import Refusals
 from orth.domain.audit import Deed
+from orth.domain.reasons import ReportedReason
 from orth.wire.dialects import callback_item_body
 from orth.wire.fields import HANDLE_MSG_LIMIT, RESULTS_COUNT, RESULTS_VALUES
 from orth.wire.messages import CallbackItem
@@ -31,7 +32,7 @@ def own(count: int, message: str) -> bytes:
             start_time=1_700_000_000_000,
             incarnation="a" * 64,
             final=True,
-            executor_stopped=True,
+            reason=ReportedReason.EXECUTOR_STOPPED,
             still_inside=True,
             report_key="a" * 64,
         )
