@@ -9,6 +9,7 @@ from orth.domain.executions import STORED_MESSAGE_LIMIT
 from orth.domain.jobs import BlockStrategy
 from orth.errors import Invalid, InvalidMessage, TooLarge
 from orth.wire.dialects import (
+    FITS_NO_EXECUTION,
     Malformed,
     log_payload,
     read_callback,
@@ -202,6 +203,22 @@ class TestCallback:
     def test_the_time_only_informs(self, time: str) -> None:
         (item,) = read_callback(f'[{{"logId":9,"handleCode":200,"logDateTim":{time},"startTime":{time}}}]'.encode())
         assert item == CallbackItem(log_id=9, handle_code=200)
+
+    @pytest.mark.parametrize(
+        ("times", "read"),
+        [
+            ('"logDateTime":7,"logDateTim":7', 7),
+            ('"logDateTime":7,"logDateTim":"7"', 7),
+            ('"logDateTime":0,"logDateTim":7', 7),
+            ('"logDateTime":7,"logDateTim":null', 7),
+            ('"logDateTime":7,"logDateTim":8', FITS_NO_EXECUTION),
+            ('"logDateTime":8,"logDateTim":7', FITS_NO_EXECUTION),
+        ],
+    )
+    def test_two_times_that_differ_fit_no_execution(self, times: str, read: int) -> None:
+        (item,) = read_callback(f'[{{"logId":9,"handleCode":200,{times}}}]'.encode())
+        assert isinstance(item, CallbackItem)
+        assert item.log_date_time == read
 
     @pytest.mark.parametrize("code", ["0", "-1", '"0"'])
     def test_a_code_that_says_nothing_is_a_failure(self, code: str) -> None:

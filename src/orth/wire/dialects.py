@@ -63,6 +63,8 @@ EXTENSIONS_HEADER = "ORTH-EXTENSIONS"
 VERDICTS = "verdicts"
 TOKEN_HEADERS = ("ORTH-ACCESS-TOKEN", "XXL-JOB-ACCESS-TOKEN", "XXL-RPC-ACCESS-TOKEN")
 
+FITS_NO_EXECUTION = 1
+"""A trigger time, in epoch milliseconds, that no execution has."""
 _EXCERPT = 200
 _REPORT_KEY = re.compile("[0-9a-f]{64}")
 _MESSAGE_KEYS = ("msg", "message", "detail", "error", "title")
@@ -190,7 +192,7 @@ def _result(item: object) -> CallbackItem | Malformed:
         return Malformed(_positive(item.get("logId")), f"handleCode {error}")
     members = {
         "logId": item.get("logId"),
-        "logDateTime": _positive(item.get("logDateTime")) or _positive(item.get("logDateTim")) or 0,
+        "logDateTime": _trigger_time(item),
         # A report says that the execution ended; with a code that says nothing it did not end well.
         "handleCode": number if number > 0 else FAILURE,
         "handleMsg": msg,
@@ -205,6 +207,12 @@ def _result(item: object) -> CallbackItem | Malformed:
         return CallbackItem.model_validate(members)
     except ValidationError as error:
         return Malformed(_positive(item.get("logId")), complaint(error)[1])
+
+
+def _trigger_time(item: dict[str, object]) -> int:
+    """The trigger time in a result; 0 if there is none. If its two spellings differ, no execution fits."""
+    told = {time for name in ("logDateTime", "logDateTim") if (time := _positive(item.get(name))) is not None}
+    return FITS_NO_EXECUTION if len(told) > 1 else max(told, default=0)
 
 
 def _report_key(value: object) -> str | None:

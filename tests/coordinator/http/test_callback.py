@@ -293,6 +293,18 @@ def test_a_result_with_another_trigger_time_is_of_another_scheduler(
     assert shown(site, execution_id) == ended, "nobody keeps it once the execution has ended, and it leaves no note"
 
 
+@pytest.mark.parametrize("agent", [JAVA, PYTHON])
+@pytest.mark.parametrize("wrong", ["logDateTime", "logDateTim"])
+def test_a_result_with_two_trigger_times_is_refused(site: Site, execution_id: int, wrong: str, agent: str) -> None:
+    right = site.trigger_time(execution_id)
+    client = Caller(site.url, {"XXL-JOB-ACCESS-TOKEN": ACCESS_TOKEN, "User-Agent": agent})
+    result = {"logId": execution_id, "logDateTime": right, "logDateTim": right, "handleCode": 200}
+    client.post("/api/callback", [{**result, wrong: 1_700_000_000_000}]).envelope(403)
+    assert shown(site, execution_id)["status"] == "pending"
+    client.post("/api/callback", [result]).envelope()
+    assert shown(site, execution_id)["status"] == "success"
+
+
 @pytest.mark.parametrize("off", [-60_000, -1, 1, 60_000])
 def test_executors_in_other_languages_send_the_time_of_their_own_clock(site: Site, execution_id: int, off: int) -> None:
     """pyxxl sends when it began, pyxxljob the second in which it reports, xxl-job of npm when it reports."""
