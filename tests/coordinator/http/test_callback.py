@@ -305,6 +305,26 @@ def test_a_result_with_two_trigger_times_is_refused(site: Site, execution_id: in
     assert shown(site, execution_id)["status"] == "success"
 
 
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        (("XXL-JOB-ACCESS-TOKEN",), 200),
+        (("XXL-RPC-ACCESS-TOKEN",), 200),
+        (("ORTH-ACCESS-TOKEN",), 403),
+        (("ORTH-ACCESS-TOKEN", "XXL-JOB-ACCESS-TOKEN"), 403),
+    ],
+)
+def test_a_result_that_does_not_fit_is_refused_by_status_to_executors_of_orth_only(
+    site: Site, execution_id: int, headers: tuple[str, ...], status: int
+) -> None:
+    """Executors of Orth that show their token send it in both headers, and decide by the status what to do next."""
+    stray = {"logId": execution_id, "logDateTim": 1_700_000_000_000, "handleCode": 200}
+    client = Caller(site.url, dict.fromkeys(headers, ACCESS_TOKEN))
+    refused = client.post("/api/callback", [stray])
+    assert (refused.status, refused.json["code"]) == (status, 500)
+    assert shown(site, execution_id)["status"] == "pending"
+
+
 @pytest.mark.parametrize("off", [-60_000, -1, 1, 60_000])
 def test_executors_in_other_languages_send_the_time_of_their_own_clock(site: Site, execution_id: int, off: int) -> None:
     """pyxxl sends when it began, pyxxljob the second in which it reports, xxl-job of npm when it reports."""
