@@ -24,6 +24,7 @@ from sqlalchemy import Connection, insert, select, update
 from orth.cluster.election import Node
 from orth.coordinator.http.from_executors import JOB_CALLS
 from orth.coordinator.node import Coordinator
+from orth.coordinator.refusals import Bounds
 from orth.coordinator.rooms import Surroundings
 from orth.coordinator.signing import Claim, Refresh, Signing
 from orth.coordinator.signing_in.sessions import Begun, Lifetimes, Origin, begin_session
@@ -306,6 +307,7 @@ class Site:
     def reset(self) -> None:
         """Go back to the start, in data and in time: cheaper than serving anew for every test."""
         self.clock.jump((self._began - self.clock.now()) / 1000)
+        self.app.state.tools.refusals._bounds = Bounds()  # what one test had refused leaves the next its room
         self.put_back(self._first_contents)
 
     def put_back(self, contents: Mapping[str, list[dict[str, Any]]]) -> None:
