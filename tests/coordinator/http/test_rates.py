@@ -1,9 +1,11 @@
 """How often somebody may ask: callers by their credential, strangers by their address, executors without a bound."""
 
+import gc
 import shutil
 import socket
-from collections.abc import Iterator
-from contextlib import ExitStack
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
@@ -110,3 +112,25 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         buckets.take(str(number))
     assert len(buckets._levels) == 100
     assert "999" in buckets._levels
+
+
+def test_a_refusal_keeps_nothing_of_its_request_in_memory() -> None:
+    """Without the help of the collector, which looks seldom: a flood of refused bodies has to be freed at once."""
+
+    class Body:
+        pass
+
+    def refused(ask: Callable[[], None]) -> weakref.ref[Body]:
+        body = Body()
+        with suppress(TooOften):
+            ask()
+        return weakref.ref(body)
+
+    buckets = Buckets(rate=1, burst=1, clock=ManualClock())
+    buckets.take("a")
+    gc.disable()
+    try:
+        assert refused(lambda: buckets.take("a"))() is None
+        assert refused(lambda: buckets.check("a"))() is None
+    finally:
+        gc.enable()

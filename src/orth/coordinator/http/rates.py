@@ -60,8 +60,7 @@ class Buckets:
     def take(self, key: str, cost: float = 1) -> None:
         """Take ``cost`` drops, or ``TooOften``. A full bucket pays for a body of any size, and for its request."""
         cost = min(cost, max(1, self._burst - 1))
-        if (error := self.refusal(key, cost)) is not None:
-            raise error
+        self.check(key, cost)
         level, now = self._level(key)
         self._levels.pop(key, None)
         self._levels[key] = (level - cost, now)
@@ -70,8 +69,21 @@ class Buckets:
 
     def refusal(self, key: str, cost: float = 1) -> TooOften | None:
         """What to say when there are not as many drops to take."""
+        wait = self._wait(key, cost)
+        return TooOften(wait) if wait > 0 else None
+
+    def check(self, key: str, cost: float = 1) -> None:
+        """``TooOften`` when there are not as many drops to take."""
+        wait = self._wait(key, cost)
+        if wait > 0:
+            # Bound to no name: a frame that names its own exception is a cycle with all frames up to the handler, and
+            # keeps the bodies of refused requests until the collector looks, which it does seldom.
+            raise TooOften(wait)
+
+    def _wait(self, key: str, cost: float) -> float:
+        """Seconds until there are as many drops."""
         level, _now = self._level(key)
-        return TooOften((cost - level) / self._rate) if level < cost else None
+        return (cost - level) / self._rate
 
     def _level(self, key: str) -> tuple[float, float]:
         now = self._clock.monotonic()
