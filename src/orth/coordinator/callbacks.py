@@ -90,7 +90,7 @@ class Callbacks:
         """Apply results; what became of each, in order. Nothing was applied if this raises."""
         if failpoints.armed:
             failpoints.hit("callbacks.received")
-        results = [item for item in items if isinstance(item, CallbackItem)]
+        results = [item for item in items if not isinstance(item, Malformed)]
         async with self._turns:
             applied = await self._db.tx(self._apply, results, sender, self._clock.now())
         finished = applied.finished

@@ -36,6 +36,7 @@ from orth.coordinator.first_start import (
 )
 from orth.coordinator.http.app import build_app
 from orth.coordinator.http.body_budget import BodyBudget
+from orth.coordinator.http.callback_reading import CallbackReading
 from orth.coordinator.http.executor_rates import ExecutorRates
 from orth.coordinator.http.rates import Buckets
 from orth.coordinator.http.tools import Tools
@@ -204,13 +205,16 @@ class Coordinator:
                 callers=(callers := Buckets(security.rate, security.rate_burst, given.clock)),
                 bodies=BodyBudget(given.clock),
                 log_places=ReadPlaces(),
-                executor_rates=ExecutorRates(
-                    callers,
-                    self.presence.roster,
-                    given.clock,
-                    rate=security.rate,
-                    heartbeat=given.settings.registry.heartbeat.total_seconds(),
+                executor_rates=(
+                    executor_rates := ExecutorRates(
+                        callers,
+                        self.presence.roster,
+                        given.clock,
+                        rate=security.rate,
+                        heartbeat=given.settings.registry.heartbeat.total_seconds(),
+                    )
                 ),
+                callback_reading=CallbackReading(executor_rates),
                 strangers=Buckets(security.stranger_rate, security.stranger_burst, given.clock),
             )
         )

@@ -95,14 +95,17 @@ def parse(
 
 def has_more_values(text: str, limit: int) -> bool:
     """Whether the JSON in ``text`` has more values than ``limit``: each but the first follows a comma or a bracket."""
-    if _beginnings(text) <= limit:
+    if values_at_most(text) <= limit:
         return False
     strings_limit = 2 * (limit + 1)  # names and values
     rest, strings = _STRING.subn("", text, count=strings_limit)
-    return strings == strings_limit or _beginnings(rest) > limit
+    return strings == strings_limit or values_at_most(rest) > limit
 
 
-def _beginnings(text: str) -> int:
+def values_at_most(text: str | bytes) -> int:
+    """How many values the JSON in ``text`` has at most: commas and brackets of its strings count, too."""
+    if isinstance(text, bytes):
+        return text.count(b",") + text.count(b"[") + text.count(b"{")
     return text.count(",") + text.count("[") + text.count("{")
 
 

@@ -14,6 +14,8 @@ from orth.coordinator.executor_keys import ExecutorKey
 from orth.coordinator.http import channel_scope, channel_shares
 from orth.coordinator.http.channel_scope import OPEN_FOR, _check_queue
 from orth.coordinator.http.channel_shares import Shares
+from orth.coordinator.http.executor_rates import ExecutorRates
+from orth.coordinator.http.rates import TooOften
 from orth.coordinator.proving import Unproved
 from orth.coordinator.tokens import make_secret
 from orth.coordinator.workers import Fate
@@ -123,6 +125,19 @@ async def hearing(door: Door) -> AsyncIterator[None]:
 
 
 # --- boxes of executions
+
+
+async def test_a_large_post_is_paid_for(mine: Party, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_rates: ExecutorRates, _key: ExecutorKey, _body: bytes) -> None:
+        raise TooOften(7)
+
+    monkeypatch.setattr(ExecutorRates, "pay_large", refuse)
+    box = NAMES.logs(mine.job, mine.execution)
+    for values, status in ((500, 200), (10_000, 429)):
+        said = {"reportKey": mine.report_key, "lines": [0] * values}
+        answer = await mine.ask("post", {"boxes": {box: [said]}})
+        assert answer.status == status, values
+    assert answer.headers["retry-after"] == "7"
 
 
 @pytest.mark.parametrize(

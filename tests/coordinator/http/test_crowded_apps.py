@@ -126,3 +126,14 @@ def test_the_token_of_a_group_registers_at_a_limited_rate(narrow: Site) -> None:
     beat(thief, 1, "alpha").envelope()
     large = [others.post("/api/registry", announcing(2, "x" * 2000, "beta")).status for _number in range(4)]
     assert large == [200, 200, 429, 429], "a large body costs as much as many"
+
+
+def test_a_beat_pays_for_its_values(narrow: Site) -> None:
+    """Those of many values hold up others more than their bytes say."""
+    thief = token_of(narrow, "alpha")
+    wide = announcing(1, "", "alpha")
+    schema = {"required": [[]] * 90}
+    handlers = [{"name": f"h{number}", "paramsSchema": schema} for number in range(450)]
+    wide["orth"] = {"incarnation": "process-1", "handlers": handlers}
+    answers = [thief.post("/api/registry", wide) for _ in range(6)]
+    assert [one.status for one in answers] == [200] * 2 + [429] * 4

@@ -114,6 +114,21 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "999" in buckets._levels
 
 
+def test_what_was_done_is_paid_for_also_when_the_bucket_is_too_small() -> None:
+    clock = ManualClock()
+    buckets = Buckets(rate=2, burst=10, clock=clock)
+    buckets.pay("a", 7)
+    assert buckets.refusal("a", 3) is None
+    buckets.pay("a", 7)
+    assert buckets.refusal("a") is not None
+    assert buckets.refusal("b") is None
+    clock.move(2.5)
+    assert buckets.refusal("a") is None
+    buckets.pay("a", 1_000)
+    clock.move(5.5)
+    assert buckets.refusal("a") is None, "nobody waits longer than for two full buckets"
+
+
 def test_a_refusal_keeps_nothing_of_its_request_in_memory() -> None:
     """Without the help of the collector, which looks seldom: a flood of refused bodies has to be freed at once."""
 

@@ -27,6 +27,7 @@ from orth.coordinator.http.channel_requests import VERBS, read_channel_request
 from orth.coordinator.http.channel_scope import check_channel_use, check_what_was_awaited
 from orth.coordinator.http.channels import CHANNELS, CLOSED_VERBS, no_longer
 from orth.coordinator.http.client_addresses import client_address
+from orth.coordinator.http.executor_rates import is_large
 from orth.coordinator.http.open_offers import open_offers
 from orth.coordinator.http.problems import reported, told
 from orth.coordinator.http.results import take_begun, take_results
@@ -43,7 +44,6 @@ from orth.wire.dialects import (
     PREFIXES,
     generation_of,
     is_foreign,
-    read_callback,
     read_registry,
     reads_verdicts,
     verdicts_payload,
@@ -69,7 +69,7 @@ Answering = Callable[[Tools, Call], Awaitable[object]]
 
 
 async def _enrol(tools: Tools, call: Call) -> object:
-    tools.executor_rates.check(call.key, len(call.body))
+    tools.executor_rates.check(call.key, call.body)
     request = read_enrolment(call.body)
     _check_claim(tools, call, request.registry_key, request.registry_value)
     answer = await tools.enrolling.take(request, call.key, call.address)
@@ -77,7 +77,7 @@ async def _enrol(tools: Tools, call: Call) -> object:
 
 
 async def _registry(tools: Tools, call: Call) -> object:
-    tools.executor_rates.check(call.key, len(call.body))
+    tools.executor_rates.check(call.key, call.body)
     request = _read_beat(tools, call)
     if call.key.executor_id is None and await tools.access.keys.admission(request.registry_key) is Admission.KNOWN:
         raise Forbidden(
@@ -147,7 +147,8 @@ def _check_claim(tools: Tools, call: Call, app_name: str, address: str) -> None:
 async def _callback(tools: Tools, call: Call) -> object:
     reads = reads_verdicts(call.headers)
     sender = Sender(call.address, call.headers.get("user-agent", ""))
-    verdicts = await take_results(tools, call.key, sender, read_callback(call.body), reads_verdicts=reads)
+    async with tools.callback_reading.results(call.key, call.body) as items:
+        verdicts = await take_results(tools, call.key, sender, items, reads_verdicts=reads)
     return verdicts_payload(verdicts) if reads else None
 
 
@@ -163,6 +164,8 @@ async def _open_offers(tools: Tools, call: Call) -> object:
 
 def _channel_call(verb: str) -> Answering:
     async def use(tools: Tools, call: Call) -> object:
+        if is_large(call.body):
+            tools.executor_rates.pay_large(call.key, call.body)
         request = read_channel_request(verb, call.body)
         guest = await check_channel_use(tools, call.key, call.address, verb, request.said)
         payload = await tools.door.verbs[verb](request.asked, guest)

@@ -3,7 +3,8 @@
 Every caller has a bucket that fills steadily; a request takes one drop, and another one for each 4 KiB of its body.
 Whoever finds the bucket empty is told when to come back. Callers are known by their credential. Those without a good
 one share the bucket of their address, and only pay for what turned out to be unauthenticated: whoever is let in is not
-kept out by a stranger next door. Executors that proved the token of a group pay for registrations (``executor_rates``).
+kept out by a stranger next door. Executors that proved the token of a group pay for registrations and for large
+calls (``executor_rates``).
 """
 
 import math
@@ -62,10 +63,12 @@ class Buckets:
         cost = min(cost, max(1, self._burst - 1))
         self.check(key, cost)
         level, now = self._level(key)
-        self._levels.pop(key, None)
-        self._levels[key] = (level - cost, now)
-        if len(self._levels) > _LIMIT:
-            del self._levels[next(iter(self._levels))]
+        self._keep(key, level - cost, now)
+
+    def pay(self, key: str, cost: float) -> None:
+        """Take ``cost`` drops for what was done, also those that are still to come: one full bucket of them at most."""
+        level, now = self._level(key)
+        self._keep(key, max(-self._burst, level - cost), now)
 
     def refusal(self, key: str, cost: float = 1) -> TooOften | None:
         """What to say when there are not as many drops to take."""
@@ -84,6 +87,12 @@ class Buckets:
         """Seconds until there are as many drops."""
         level, _now = self._level(key)
         return (cost - level) / self._rate
+
+    def _keep(self, key: str, level: float, now: float) -> None:
+        self._levels.pop(key, None)
+        self._levels[key] = (level, now)
+        if len(self._levels) > _LIMIT:
+            del self._levels[next(iter(self._levels))]
 
     def _level(self, key: str) -> tuple[float, float]:
         now = self._clock.monotonic()

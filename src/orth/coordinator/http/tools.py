@@ -15,6 +15,7 @@ from orth.coordinator.callbacks import Callbacks
 from orth.coordinator.enrolling import Enrolling
 from orth.coordinator.executor_access import ExecutorAccess
 from orth.coordinator.http.body_budget import BodyBudget
+from orth.coordinator.http.callback_reading import CallbackReading
 from orth.coordinator.http.channels import ChannelDoor
 from orth.coordinator.http.executor_rates import ExecutorRates
 from orth.coordinator.http.rates import Buckets
@@ -120,7 +121,9 @@ class Tools:
     bodies: BodyBudget
     """How much of request bodies is in memory."""
     executor_rates: ExecutorRates
-    """How often the token of a group may register."""
+    """How often the token of a group may register, and how much it may send."""
+    callback_reading: CallbackReading
+    """Reads results."""
     strangers: Buckets
     """How often they may who are nobody we know, by address."""
     sign_in_gate: Gate = field(default_factory=Gate)
