@@ -118,6 +118,17 @@ async def together(count: int, one: Callable[[int], Awaitable[object]]) -> None:
     await asyncio.gather(*(one(number) for number in range(count)))
 
 
+async def in_turns(count: int, one: Callable[[int], Awaitable[object]], *, at_once: int = 8) -> None:
+    """Like ``together``, with few of them at any moment."""
+    turns = asyncio.Semaphore(at_once)
+
+    async def in_turn(number: int) -> None:
+        async with turns:
+            await one(number)
+
+    await together(count, in_turn)
+
+
 # --- the attacks ------------------------------------------------------------------------------------------------------
 
 
@@ -188,14 +199,54 @@ async def strange_json(target: Target) -> None:
     await together(target.many(150), one)
 
 
+async def wide_results(target: Target) -> None:
+    """Results without anything in them, as many as there may be and more, and results of very many values."""
+    item = {"logDateTim": 1, "handleCode": 200, "handleMsg": ""}
+    lists = [b"[" + b",".join([b"{}"] * count) + b"]" for count in (99_000, 20_000, 3_900, 240_000)]
+    bodies = [
+        *lists[:3],
+        json.dumps([{"logId": number, **item} for number in range(20_000)]).encode(),
+        b'[{"logId":1,"handleCode":200,"handleMsg":' + lists[3] + b"}]",
+    ]
+    await in_turns(
+        target.many(300), lambda number: target.executor("/api/callback", bodies[number % len(bodies)], number=number)
+    )
+    assert 200 in target.statuses, "no callback was taken"
+
+
+async def boxes(target: Target) -> None:
+    """Boxes of others, another number of them in each call: many more than there may be, and as many as there may."""
+    names = [f'"orchestrix.job.{number}.status.{number}":""' for number in range(1, 48_001)]
+
+    async def one(number: int) -> None:
+        count = 48_000 - 37 * number % 20_000 if number % 4 == 0 else 1 + number % 256
+        await target.executor(
+            "/api/channels/read", f'{{"after":{{{",".join(names[:count])}}}}}'.encode(), number=number
+        )
+
+    await in_turns(target.many(800), one)
+    assert 403 in target.statuses, "no box was looked up"
+
+
+async def refused_bodies(target: Target) -> None:
+    """Bodies as large as may be, of a caller who has used up its rate."""
+    body = b'{"job_desc":"' + b"x" * (_MIB - 64) + b'"}'
+    await in_turns(target.many(800), lambda number: target.known("POST", "/api/v1/jobs", body, number=number))
+    assert 429 in target.statuses, "the caller did not use up its rate"
+
+
 async def services(target: Target) -> None:
-    """Agents at invented urls."""
+    """Agents at invented urls below the address of an executor."""
+    beat = {"registryGroup": "EXECUTOR", "registryKey": "alpha", "registryValue": "http://127.0.0.1:1"}
+    assert (await target.executor("/api/registry", beat)).status == 200
+    count = target.many(1500)
     await together(
-        target.many(1500),
+        count,
         lambda number: target.executor(
             "/api/agents/register", {"url": f"http://127.0.0.1:1/{number}", "name": "alpha"}, number=number
         ),
     )
+    assert target.statuses[200] > count / 2, f"few agents were registered: {target.statuses}"
 
 
 async def beats(target: Target) -> None:
@@ -326,6 +377,9 @@ ATTACKS: Mapping[str, Callable[[Target], Awaitable[None]]] = {
         half_bodies,
         half_results,
         whole_results,
+        wide_results,
+        boxes,
+        refused_bodies,
         strange_json,
         services,
         beats,
