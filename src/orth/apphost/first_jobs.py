@@ -8,10 +8,10 @@ import urllib3
 
 from orth.domain.app_names import LONGEST, RENAME, trouble_with
 from orth.domain.jobs import ScheduleType
-from orth.domain.parameter_schema import trouble_without_parameter
 from orth.domain.retries import LARGEST_MULTIPLIER
 from orth.domain.schedules import read_schedule
 from orth.errors import Conflict, Invalid, Unauthenticated, Unavailable, quotable
+from orth.executor.proposals import trouble_without_parameter
 from orth.wire.network_reasons import network_sentence
 
 GREETING = "demo.hello"

@@ -12,8 +12,6 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from orth.errors import Invalid
-
 CONVERTED = "x-converted"
 """What an executor writes into the schema of an argument that code of its author converts before it is checked."""
 
@@ -55,14 +53,6 @@ def misfit(schema: Mapping[str, Any] | None, text: str) -> str | None:
         if name in known and (said := _misfit_of_value(known[name], value)) is not None:
             return f"{name}: {said}"
     return None
-
-
-def trouble_without_parameter(schema: Mapping[str, Any] | None) -> Invalid | None:
-    """Why a handler fails whenever its schedule runs it, if a job says no parameter; None if it may not fail."""
-    said = misfit(schema, "{}")
-    return (
-        None if said is None else Invalid(f"By its schedule it gets no parameters: {said}.", hint="Give it a default.")
-    )
 
 
 def _misfit_of_value(schema: Any, value: Any) -> str | None:

@@ -8,11 +8,13 @@ holds.
 import logging
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 
 from orth.domain.jobs import ALIASES, CONCURRENCY_LIMIT, LONGEST_TIMEOUT, BlockStrategy, Overlap
-from orth.domain.parameter_schema import trouble_without_parameter
+from orth.domain.parameter_schema import misfit
 from orth.errors import Invalid
 from orth.settings.values import parse_duration
 from orth.wire.messages import HandlerInfo, RetryInfo
@@ -155,6 +157,14 @@ def job_troubles(info: HandlerInfo, now: int) -> list[Invalid]:
         if trouble := trouble_without_parameter(info.params_schema):
             found.append(trouble)
     return found
+
+
+def trouble_without_parameter(schema: Mapping[str, Any] | None) -> Invalid | None:
+    """Why a handler fails whenever its schedule runs it, if a job says no parameter; None if it may not fail."""
+    said = misfit(schema, "{}")
+    if said is None:
+        return None
+    return Invalid(f"By its schedule it gets no parameters: {said}.", hint="Give it a default.")
 
 
 def checked_zone(name: str | None) -> str | None:
