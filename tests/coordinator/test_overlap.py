@@ -1,15 +1,20 @@
 """Executions of one job keep to one executor while any of them may be running, on a hand-cranked cluster."""
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from orth.coordinator.defining import start_job
 from orth.coordinator.killing import Killing
 from orth.domain import reasons
 from orth.domain.audit import Actor, ActorKind
 from orth.domain.executions import Phase, Status
-from orth.domain.jobs import BlockStrategy, Job, Overlap, RouteStrategy
+from orth.domain.jobs import BlockStrategy, Job, Overlap, RouteStrategy, ScheduleType
+from orth.store.dispatching import put_back
 from orth.store.executor_drains import drain_executor
+from orth.store.jobs import replace_job
 from orth.store.possibly_running import list_unconfirmed
 from orth.testing import Cluster
 from orth.testing.network import Line
@@ -148,6 +153,85 @@ async def test_what_is_surely_not_sent_goes_elsewhere_together(ran: Ran, tmp_pat
         ids = [await cluster.trigger(job) for _ in range(2)]
         await cluster.advance(seconds=2)
         assert {(await cluster.execution(one)).executor_address for one in ids} == {second.address}
+
+
+async def test_fires_held_ahead_make_nothing_wait_that_is_due_before_them(ran: Ran, tmp_path: Path) -> None:
+    async with Cluster(tmp_path, ran.app, executors=3, plan_ahead=12) as cluster:
+        job = await a_job(cluster, schedule_type=ScheduleType.FIX_RATE, schedule_conf="4s")
+        await cluster.db.tx(start_job, job.id, cluster.clock.now())
+        await cluster.advance(seconds=1)
+        held = [one for one in await cluster.executions(job) if one.phase is Phase.DISPATCHED]
+        assert len(held) >= 2
+        assert len({one.executor_address for one in held}) == 1
+        by_hand = await cluster.execution(await sent(cluster, job))
+        assert (by_hand.status, by_hand.executor_address) == (Status.SUCCESS, held[0].executor_address)
+        await cluster.advance(seconds=30)
+        fires = [one for one in await cluster.executions(job) if one.schedule_time and one.phase is Phase.ENDED]
+        assert len(fires) >= 7
+        assert [(one.start_time or 0) - (one.schedule_time or 0) for one in fires] == [0] * len(fires)
+
+
+async def test_no_fire_is_sent_ahead_past_one_that_waits(ran: Ran, tmp_path: Path) -> None:
+    async with Cluster(tmp_path, ran.app, executors=2, plan_ahead=5) as cluster:
+        job = await a_job(cluster, schedule_type=ScheduleType.FIX_RATE, schedule_conf="4s")
+        _first, address = await doubted(cluster, job)
+        other = next(one.address for one in cluster.executors if one.address != address)
+        (pinned,) = await cluster.trigger_all(job, "pinned", addresses=[other])
+        await cluster.advance(seconds=0)
+        await cluster.db.tx(start_job, job.id, cluster.clock.now())
+        await cluster.advance(seconds=9)
+        fires = [one for one in await cluster.executions(job) if one.schedule_time]
+        assert fires
+        assert {one.phase for one in fires} == {Phase.OPENED}
+        cluster.network.set_line(address, Line.UP)
+        await cluster.advance(seconds=3)
+        ended = await cluster.execution(pinned)
+        assert (ended.status, ran.params[:2]) == (Status.SUCCESS, ["", "pinned"])
+
+
+async def test_shards_wait_for_a_run_that_is_no_shard(ran: Ran, tmp_path: Path) -> None:
+    async with Cluster(tmp_path, ran.app, executors=3) as cluster:
+        job = await a_job(cluster)
+        _first, address = await doubted(cluster, job)
+        await _edit(cluster, job, executor_route_strategy=RouteStrategy.SHARDING_BROADCAST)
+        shards = await cluster.trigger_all(job)
+        await cluster.advance(seconds=1)
+        assert len(shards) >= 2
+        for one in shards:
+            assert await standing(cluster, one) == (Phase.OPENED, None, reasons.BUSY_ELSEWHERE)
+        cluster.network.set_line(address, Line.UP)
+        await cluster.advance(seconds=5)
+        assert {(await cluster.execution(one)).status for one in shards} == {Status.SUCCESS}
+
+
+async def test_a_run_that_is_no_shard_waits_for_every_shard(ran: Ran, tmp_path: Path) -> None:
+    async with Cluster(tmp_path, ran.app, executors=3) as cluster:
+        job = await a_job(cluster, executor_route_strategy=RouteStrategy.SHARDING_BROADCAST)
+        for executor in cluster.executors[:2]:
+            cluster.set_line(executor, Line.LOST_REQUESTS)
+        shards = await cluster.trigger_all(job)
+        await cluster.advance(seconds=0)
+        await _edit(cluster, job, executor_route_strategy=RouteStrategy.ROUND)
+        later = await sent(cluster, job, seconds=1)
+        assert len(shards) == 3
+        assert await standing(cluster, later) == (Phase.OPENED, None, reasons.BUSY_ELSEWHERE)
+        for executor in cluster.executors[:2]:
+            cluster.set_line(executor, Line.UP)
+        await cluster.advance(seconds=5)
+        assert (await cluster.execution(later)).status is Status.SUCCESS
+
+
+async def test_what_waits_is_found_again_after_a_commit_whose_answer_was_lost(ran: Ran, tmp_path: Path) -> None:
+    async with Cluster(tmp_path, ran.app) as cluster:
+        job = await a_job(cluster)
+        one = await cluster.trigger(job)
+        await cluster.db.tx(put_back, [one], None, reasons.BUSY_ELSEWHERE, 1, cluster.clock.now())
+        await cluster.advance(seconds=61)
+        assert (await cluster.execution(one)).status is Status.SUCCESS
+
+
+async def _edit(cluster: Cluster, job: Job, **changes: Any) -> None:
+    await cluster.db.tx(replace_job, replace(job, **changes), cluster.clock.now())
 
 
 async def _kill(cluster: Cluster, execution_id: int) -> None:

@@ -1,6 +1,9 @@
 """Executions between opening and the executor's yes, on every kind of database. The rest is in ``test_executions``."""
 
+import pytest
+
 from orth.domain.executions import Phase
+from orth.domain.reasons import BUSY_ELSEWHERE, LOOKED_AT_AGAIN
 from orth.store.database import Database
 from orth.store.dispatching import (
     Assignment,
@@ -13,6 +16,7 @@ from orth.store.dispatching import (
     record_unknown,
     take_ahead,
     take_due,
+    take_these,
 )
 from orth.store.executions import end_executions
 from tests.store.builders import NOW, assign, execution, open_some, success
@@ -37,6 +41,23 @@ async def test_what_may_not_start_yet_is_found_once_by_its_id(db: Database) -> N
     assert [one.id for one in await db.tx(take_ahead, NOW, ahead[1], 2)] == ahead[2:]
     assert await db.tx(take_ahead, NOW, ahead[2], 2) == []
     assert await db.tx(take_ahead, NOW + 5, 0, 5) == []
+
+
+@pytest.mark.parametrize("code", sorted(LOOKED_AT_AGAIN))
+async def test_what_is_due_and_looked_at_again_later_is_not_sent_ahead_of_that(db: Database, code: str) -> None:
+    (one,) = await db.tx(open_some, 1)
+    await db.tx(put_back, [one], NOW + 5, code, 1, NOW)
+    assert await db.tx(take_ahead, NOW, 0, 5) == []
+    expected = [] if code == BUSY_ELSEWHERE else [one]
+    assert [each.id for each in await db.tx(take_due, NOW + 5, 5)] == expected
+
+
+async def test_what_waits_for_others_of_its_job_stays_due_and_is_taken_by_its_id(db: Database) -> None:
+    by_hand, planned = [*await db.tx(open_some, 1), *await db.tx(open_some, 1, prefix="planned", not_before=NOW - 5)]
+    await db.tx(put_back, [by_hand, planned], None, BUSY_ELSEWHERE, 1, NOW)
+    assert [(await db.read(execution, one)).not_before for one in (by_hand, planned)] == [None, NOW - 5]
+    assert await db.tx(take_due, NOW, 5) == []
+    assert [one.id for one in await db.tx(take_these, [planned, by_hand])] == [planned, by_hand]
 
 
 async def test_the_next_due_time_is_that_of_what_waits(db: Database) -> None:

@@ -22,14 +22,28 @@ from orth.domain.executions import Execution
 from orth.domain.job_secrets import travels_safely
 from orth.domain.jobs import AddressType, BlockStrategy, Group, GroupDialect, Job, RouteStrategy, TriggerCause
 from orth.domain.nodes import ExecutorEntry, in_turns, normal_address, taking_work, undrained
-from orth.domain.overlap import Busy, Discard, Later, Only, by_key, is_guarded, may_be_released, room_of, where
+from orth.domain.overlap import (
+    BusyJobs,
+    Candidate,
+    Discard,
+    Key,
+    Later,
+    Only,
+    is_guarded,
+    key_of,
+    may_be_released,
+    position_of,
+    room_of,
+    where,
+)
 from orth.domain.selectors import parse_selector
 from orth.errors import Invalid
 from orth.store.database import Connection
+from orth.store.dispatching import take_ahead, take_due, take_these
 from orth.store.executor_entries import list_executors
 from orth.store.groups import groups_by_id
 from orth.store.jobs import jobs_by_id, unreadable_jobs
-from orth.store.possibly_running import possibly_running, release_waiting, usual_durations
+from orth.store.possibly_running import longest_waiting, possibly_running, usual_durations
 from orth.store.routes import (
     Memory,
     keep_route_memory,
@@ -47,8 +61,6 @@ _OURS = frozenset[str](
     {Extension.APP_NAME, Extension.SOURCE_DIGEST, Extension.REPORT_KEY, Extension.RUN_KEY, Extension.LOG_LEVEL}
 )
 _SECRETS = frozenset[str]({Extension.SECRETS, Extension.SIGNED})
-LOOKED_AT_AGAIN = 60_000
-"""ms after which what waits for other executions of its job is looked at, should nobody have noticed their end."""
 MEASURED_FOR = 2 * 3_600_000
 """ms of the past that say how long executions of a job take."""
 _RELEASED_AT_ONCE = 500
@@ -58,11 +70,11 @@ _NAMED = 3
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Why an execution is not sent yet, and when to look again."""
+    """Why an execution is not sent yet, and when to look again; None: when others of its job have ended."""
 
     code: str
     message: str
-    until: int
+    until: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,23 +149,25 @@ class Routes:
         self._total = self._held.total()
         self._open = self._opened() if any(map(_looks_at_load, self._jobs.values())) else Counter[str]()
         self._offered: Counter[tuple[str, int]] = Counter()
-        besides = [one.id for one in executions if unsent or one.reason_code == reasons.BUSY_ELSEWHERE]
-        self._busy = self._possibly_running(besides)
-        self._rooms = self._rooms_of_busy(executions)
+        self._busy = self._possibly_running(executions, unsent=unsent)
+        self._durations = self._durations_of_busy(executions)
         self.covering: list[Execution] = []
         """Executions for a queue whose block strategy ends those before them."""
 
-    def _possibly_running(self, besides: Sequence[int]) -> dict[tuple[int, int], Busy]:
-        """What may be running of the jobs, ``besides`` what is decided about now; read at once for all of them."""
+    def _possibly_running(self, executions: Sequence[Execution], *, unsent: bool) -> BusyJobs:
+        """What may be running of the jobs, besides what is decided about now; read at once for all of them."""
         guarded = {one.id for one in self._jobs.values() if is_guarded(one)}
-        return by_key(possibly_running(self._connection, guarded, besides)) if guarded else {}
+        if not guarded:
+            return BusyJobs()
+        waits = (unsent or one.reason_code == reasons.BUSY_ELSEWHERE or self._is_ahead(one) for one in executions)
+        besides = [one.id for one, counts in zip(executions, waits, strict=True) if counts]
+        return BusyJobs(possibly_running(self._connection, guarded, self._now, besides))
 
-    def _rooms_of_busy(self, executions: Sequence[Execution]) -> dict[int, int]:
-        """How many executions each job may have at its executor that is busy or has several to decide about."""
+    def _durations_of_busy(self, executions: Sequence[Execution]) -> dict[int, float]:
+        """How long executions take of jobs that are busy or have several to decide about."""
         several = (job_id for job_id, count in Counter(one.job_id for one in executions).items() if count > 1)
-        busy = {job_id for job_id in (*(key[0] for key in self._busy), *several) if job_id in self._jobs}
-        took = usual_durations(self._connection, busy, self._now - MEASURED_FOR) if busy else {}
-        return {job_id: room_of(self._jobs[job_id], took.get(job_id)) for job_id in busy}
+        busy = self._jobs.keys() & {*self._busy.job_ids, *several}
+        return usual_durations(self._connection, busy, self._now - MEASURED_FOR) if busy else {}
 
     def save(self) -> None:
         """Write what the strategies remember."""
@@ -181,13 +195,13 @@ class Routes:
         listed = self._choice(case)
         if isinstance(listed, Refusal):
             if listed.code != reasons.NOT_SENT and isinstance(blocked := self._guarded(case, ()), Refusal | Wait):
-                return None if self._is_ahead(case) else blocked
+                return None if self._is_ahead(execution) else blocked
             return self._wait_for_executors(case, listed) or listed
         match self._guarded(case, listed):
             case Only(address):
                 return self._letter(case, (address,), asks=False)
             case Refusal() | Wait() as blocked:
-                return None if self._is_ahead(case) else blocked
+                return None if self._is_ahead(execution) else blocked
         usable = self._worth_trying(listed)
         if not usable:
             message = f"{_some(listed)} failed too often and is left alone for a while."
@@ -199,31 +213,31 @@ class Routes:
         job, execution = case.job, case.execution
         if not is_guarded(job) or execution.is_test:
             return None
-        key, asks = (job.id, execution.shard_index), job.executor_route_strategy in ASKING
-        busy = self._busy.get(key)
-        decided = where(job, execution.id, busy, listed, self._rooms.get(job.id, 1), asks=asks)
+        key, position = key_of(execution), position_of(execution)
+        asks, duration = job.executor_route_strategy in ASKING, self._durations.get(job.id)
+        busy = self._busy.seen_by(key, released=execution.reason_code == reasons.BUSY_ELSEWHERE)
+        decided = where(job, Candidate(position, self._now, listed, asks, duration), busy)
         if isinstance(decided, Only) and len(listed) > 1 and decided.address not in self._worth_trying(listed):
-            decided = Later(
-                f"Another execution of the job may be running at {decided.address}, which is not reached now."
-            )
+            decided = Later(f"Executions of the job had to go to {decided.address}, which could not be reached.")
         match decided:
             case Only():
                 return decided
             case Discard(message):
                 return Refusal(reasons.DISCARDED, message)
             case Later(message):
-                if busy is not None and not self._is_ahead(case):
-                    busy.waiting = min(execution.id, busy.waiting or execution.id)
-                return Wait(reasons.BUSY_ELSEWHERE, message, self._now + LOOKED_AT_AGAIN)
+                self._busy.of(key).block(position)
+                return Wait(reasons.BUSY_ELSEWHERE, message, None)
         return None
 
     def _occupy(self, case: _Case, address: str | None) -> None:
         """From now on it may be running there."""
-        if is_guarded(case.job) and not case.execution.is_test:
-            self._busy.setdefault((case.job.id, case.execution.shard_index), Busy()).occupy(address)
+        execution = case.execution
+        if is_guarded(case.job) and not execution.is_test:
+            not_until = execution.not_before if self._is_ahead(execution) else None
+            self._busy.of(key_of(execution)).occupy(address, not_until or 0)
 
-    def _is_ahead(self, case: _Case) -> bool:
-        return (case.execution.not_before or 0) > self._now
+    def _is_ahead(self, execution: Execution) -> bool:
+        return (execution.not_before or 0) > self._now
 
     def _wait_for_executors(self, case: _Case, refusal: Refusal) -> Wait | None:
         """Whether to wait for somebody to register: after a start of everything, and where nobody waits for an answer.
@@ -281,7 +295,7 @@ class Routes:
         chosen = route(strategy, self._question(case, usable))
         assert chosen is not None, "somebody is usable"
         peer = self._peer(case.group, chosen)
-        ahead = self._is_ahead(case)
+        ahead = self._is_ahead(execution)
         # Who is idle now may not be idle then.
         if ahead and (strategy is RouteStrategy.BUSYOVER or not may_be_held(job, peer)):
             return None
@@ -302,7 +316,7 @@ class Routes:
         if job.secrets:
             told = "The job has secrets, which are not put into a queue: they would lie there for others to read."
             return Refusal(reasons.SECRETS_NOT_QUEUED, f"{told} Take away its queue, or its secrets.")
-        if self._is_ahead(case):
+        if self._is_ahead(execution):
             return None  # nobody knows how long a message waits
         if isinstance(blocked := self._guarded(case, ()), Refusal | Wait):
             if job.executor_block_strategy is BlockStrategy.COVER_EARLY:
@@ -422,24 +436,44 @@ class Routes:
         return self._peers[key]
 
 
-def release(connection: Connection, job_ids: frozenset[int], now: int) -> frozenset[int]:
-    """Let executions of these jobs be dispatched that wait for others of their job, as far as there is room for them
-    now; the jobs of which some go on waiting.
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """The executions to decide about now, locked."""
+
+    executions: Sequence[Execution]
+    ahead_after: int
+    """The last of those that must not start yet."""
+    waiting: frozenset[int] = frozenset()
+    """Of the jobs that were looked at, those of which executions wait until others have ended."""
+
+
+def take(connection: Connection, looked_at: frozenset[int], ahead_after: int, limit: int, now: int) -> Taken:
+    """Take executions that are to be sent: those of the jobs ``looked_at`` that wait for others and for which there is
+    room now, what is due, and what was planned ahead with ids above ``ahead_after``.
     """
+    waiting, room = _room_for_waiting(connection, looked_at, now) if looked_at else (frozenset[int](), {})
+    released = take_these(connection, longest_waiting(connection, room)[:limit]) if room else []
+    due = take_due(connection, now, limit - len(released)) if len(released) < limit else []
+    left = limit - len(released) - len(due)
+    ahead = take_ahead(connection, now, ahead_after, left) if left else []
+    return Taken([*released, *due, *ahead], ahead[-1].id if ahead else ahead_after, waiting)
+
+
+def _room_for_waiting(
+    connection: Connection, job_ids: frozenset[int], now: int
+) -> tuple[frozenset[int], dict[Key, int]]:
+    """The jobs of which executions wait for others, and for how many there is room."""
     jobs = jobs_by_id(connection, job_ids)
     took = usual_durations(connection, job_ids, now - MEASURED_FOR)
-    places: dict[tuple[int, int], int] = {}
-    waiting: set[int] = set()
-    for (job_id, shard_index), busy in by_key(possibly_running(connection, job_ids)).items():
-        if busy.waiting is None:
-            continue
-        waiting.add(job_id)
-        job = jobs.get(job_id)
-        room = may_be_released(busy, room_of(job, took.get(job_id))) if job and is_guarded(job) else _RELEASED_AT_ONCE
-        if room:
-            places[job_id, shard_index] = room
-    release_waiting(connection, places)
-    return frozenset(waiting)
+    busy = BusyJobs(possibly_running(connection, job_ids, now))
+    waiting = busy.waiting()
+    room: dict[Key, int] = {}
+    for key in waiting:
+        job = jobs.get(key[0])
+        guarded = job is not None and is_guarded(job)
+        most = room_of(job, took.get(job.id)) if job is not None and guarded else _RELEASED_AT_ONCE
+        room[key] = may_be_released(busy.seen_by(key), most) if guarded else most
+    return frozenset(job_id for job_id, _shard in waiting), {key: count for key, count in room.items() if count}
 
 
 @dataclass(slots=True)

@@ -24,7 +24,7 @@ from orth.clock import Clock
 from orth.cluster.election import Election
 from orth.cluster.leading import LeaderLoop
 from orth.coordinator.choosing import Choice, Choosing
-from orth.coordinator.claiming import Outlook, QueueOutlook, release
+from orth.coordinator.claiming import Outlook, QueueOutlook, take
 from orth.coordinator.facts import (
     DispatchesAnswered,
     DispatchesDoubted,
@@ -46,7 +46,7 @@ from orth.domain import reasons
 from orth.domain.executions import Execution
 from orth.events import Event, Events
 from orth.store.database import Connection, Database
-from orth.store.dispatching import doubt_earlier_dispatches, next_due, take_ahead, take_due
+from orth.store.dispatching import doubt_earlier_dispatches, next_due
 from orth.store.leases import Term
 from orth.store.notes import Note, add_notes
 from orth.store.possibly_running import jobs_waiting
@@ -55,6 +55,8 @@ from orth.wire.report_keys import ReportKeys
 
 _BUSY_PAUSE = 0.25
 """Seconds between looks whether what executions wait for has ended, where another coordinator took the result."""
+_ALL_LOOKED_AT = 60.0
+"""Seconds between looks at all jobs of which executions wait: a commit whose answer was lost leaves some unknown."""
 _IDLE_PAUSE = 1.0  # planning, triggers and answers wake the loop; this finds what other nodes opened
 _LAST_TURNS = 10
 
@@ -114,6 +116,7 @@ class Dispatch(LeaderLoop):
         self._ahead_after = 0
         self._waiting: dict[int, float] = {}
         """Jobs of which executions wait until another one has ended, and when to look again, on the monotonic clock."""
+        self._waiting_known_at = float("-inf")
         events.listen(self._hear)
         self._plain_secrets = secrets_without_tls
         sending = Sending(link, reach, clock, token, sealing=sealing, report_keys=report_keys)
@@ -128,6 +131,7 @@ class Dispatch(LeaderLoop):
         room = min(self._batch, HELD_LIMIT - len(self._asking) - sum(self.posting.standing().held.values()))
         if room <= 0:
             return _IDLE_PAUSE  # an answer will wake us
+        await self._know_waiting()
         now = self.clock.monotonic()
         looked_at = frozenset(job_id for job_id, due in self._waiting.items() if due <= now)
         claimed = await self._db.leader_tx(term, self._claim, self._office(term), room, looked_at)
@@ -137,6 +141,13 @@ class Dispatch(LeaderLoop):
         self._wait_for(looked_at, claimed.waiting, claimed.settled)
         self._go_on(claimed.settled)
         return 0.0 if claimed.looked_at >= room else self._pause_until(claimed.next_due)
+
+    async def _know_waiting(self) -> None:
+        """Read from time to time which jobs have executions that wait."""
+        now = self.clock.monotonic()
+        if now - self._waiting_known_at >= _ALL_LOOKED_AT:
+            self._waiting = dict.fromkeys(await self._db.read(jobs_waiting), now) | self._waiting
+            self._waiting_known_at = now
 
     def _wait_for(self, looked_at: frozenset[int], waiting: frozenset[int], settled: Settled) -> None:
         """Note which jobs to look at again: soon those that are still busy, later those whose next could not go."""
@@ -204,15 +215,11 @@ class Dispatch(LeaderLoop):
 
     def _claim(self, connection: Connection, office: Office, room: int, looked_at: frozenset[int]) -> _Claimed:
         now = self.clock.now()
-        waiting = release(connection, looked_at, now) if looked_at else frozenset[int]()
-        due = take_due(connection, now, room)
-        ahead = take_ahead(connection, now, self._ahead_after, room - len(due)) if len(due) < room else []
-        settled = Settled([], [])
-        if due or ahead:
-            settled = claim(connection, [*due, *ahead], office, now)
-        count = len(due) + len(ahead)
+        taken = take(connection, looked_at, self._ahead_after, room, now)
+        settled = claim(connection, taken.executions, office, now) if taken.executions else Settled([], [])
+        count = len(taken.executions)
         waiting_for = next_due(connection, now) if count < room else None
-        return _Claimed(settled, count, ahead[-1].id if ahead else self._ahead_after, waiting_for, waiting)
+        return _Claimed(settled, count, taken.ahead_after, waiting_for, taken.waiting)
 
     async def _settle(self, term: Term, *, closing: bool = False) -> None:
         """Store what has arrived, and send on what it leads to."""
@@ -284,7 +291,7 @@ class Dispatch(LeaderLoop):
             return
         self._ahead_after = 0
         count = await self._db.leader_tx(term, self._doubt, term.epoch, self.clock.now())
-        self._waiting = dict.fromkeys(await self._db.read(jobs_waiting), self.clock.monotonic())
+        self._waiting, self._waiting_known_at = {}, float("-inf")
         self._doubted_in = term.epoch
         if count:
             self.events.emit(DispatchesDoubted(count))

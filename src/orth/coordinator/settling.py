@@ -17,6 +17,7 @@ from orth.coordinator.group_bounds import Refusal
 from orth.coordinator.letters import Answer, Letter, Offer, Outcome
 from orth.domain import reasons
 from orth.domain.executions import COVERED_WORDS, FAILURE, SUCCESS, Execution, Phase
+from orth.domain.overlap import position_of
 from orth.store.database import Connection
 from orth.store.dispatching import (
     Assignment,
@@ -57,7 +58,7 @@ class Verdicts:
     letters: list[Letter] = field(default_factory=list)
     offers: list[Offer] = field(default_factory=list)
     endings: list[Ending] = field(default_factory=list)
-    waits: dict[tuple[int, str], list[int]] = field(default_factory=dict)
+    waits: dict[tuple[int | None, str], list[int]] = field(default_factory=dict)
     notes: list[Note] = field(default_factory=list)
     blocked: set[int] = field(default_factory=set)
     """Jobs of which executions wait until another one has ended."""
@@ -71,7 +72,8 @@ class Verdicts:
         self.notes.append(Note(execution.id, code, message))
 
     def wait(self, execution: Execution, wait: Wait) -> None:
-        until = max(wait.until, execution.not_before or 0)  # planned ahead, it must not become due by waiting
+        # Planned ahead, it must not become due by waiting.
+        until = None if wait.until is None else max(wait.until, execution.not_before or 0)
         self.waits.setdefault((until, wait.code), []).append(execution.id)
         if wait.code == reasons.BUSY_ELSEWHERE:
             self.blocked.add(execution.job_id)
@@ -122,7 +124,8 @@ class Settled:
 
 
 def claim(connection: Connection, opened: Sequence[Execution], office: Office, now: int) -> Settled:
-    """Address opened executions and commit to it."""
+    """Address opened executions and commit to it, in the order in which they are due."""
+    opened = sorted(opened, key=position_of)
     routes = Routes(connection, opened, office.outlook, now)
     verdicts = Verdicts(_waiting(connection, opened))
     for execution in opened:
@@ -211,6 +214,7 @@ def _reroute(
     connection: Connection, unsent: Sequence[Answer], verdicts: Verdicts, office: Office, now: int
 ) -> list[tuple[Letter, str]]:
     """Find another address for what was not sent; those found, each with the reason."""
+    unsent = sorted(unsent, key=lambda answer: position_of(answer.letter.execution))
     routes = Routes(connection, [answer.letter.execution for answer in unsent], office.outlook, now, unsent=True)
     rerouted: list[tuple[Letter, str]] = []
     for answer in unsent:

@@ -73,6 +73,9 @@ RESULT_TOO_LONG = "result_too_long"
 EXPECTED = frozenset({DISCARDED, DELETED, JOB_STOPPED, JOB_CHANGED, KILLED})
 """Somebody wanted it so, or the job said itself that this may happen: nobody is told, and no job fails by it."""
 
+LOOKED_AT_AGAIN = frozenset({NO_EXECUTOR, CIRCUIT_OPEN, CHANNELS_AWAY, QUEUE_FULL, PEER_FULL, BUSY_ELSEWHERE})
+"""For what executions wait that may be due: ``not_before`` of such a one may be when it is looked at again."""
+
 CANCELLED: Mapping[str, str] = {
     JOB_STOPPED: "Cancelled: the job was stopped before this fire began.",
     JOB_CHANGED: "Cancelled: the schedule of the job was changed before this fire began.",

@@ -7,10 +7,11 @@ is the same, by one statement with a list of ids.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, func, or_, select, update
+from sqlalchemy import ColumnElement, Connection, func, or_, select, update
 
 from orth.domain.executions import SUCCESS, Execution, Phase
 from orth.domain.jobs import TriggerCause
+from orth.domain.reasons import BUSY_ELSEWHERE, LOOKED_AT_AGAIN
 from orth.store.engines import among, locked, update_many
 from orth.store.executions import KNOWN_CAUSE, execution_of, stored_message
 from orth.store.tables import executions
@@ -33,15 +34,20 @@ class Assignment:
 
 
 def take_due(connection: Connection, now: int, limit: int) -> list[Execution]:
-    """Executions that wait for dispatch and may start, those due longest first, locked until the transaction ends."""
+    """Executions that wait for dispatch and may start, those due longest first, locked until the transaction ends. What
+    waits for others of its job is not among them (``possibly_running``).
+    """
     due = or_(executions.c.not_before.is_(None), executions.c.not_before <= now)
-    waiting = select(executions.c.id).where(executions.c.phase == Phase.OPENED, KNOWN_CAUSE, due)
-    return _take(connection, connection.scalars(waiting.order_by(_DUE_SINCE, executions.c.id).limit(limit)))
+    waiting = select(executions.c.id).where(
+        executions.c.phase == Phase.OPENED, KNOWN_CAUSE, due, _waits_for_none_of((BUSY_ELSEWHERE,))
+    )
+    return take_these(connection, connection.scalars(waiting.order_by(_DUE_SINCE, executions.c.id).limit(limit)))
 
 
 def take_ahead(connection: Connection, now: int, after: int, limit: int) -> list[Execution]:
     """Executions with ids above ``after`` that must not start yet, in order of id, locked as above. The next attempt at
-    something is not among them: its pause may be long, and who is there when it is over is not known yet.
+    something is not among them: its pause may be long, and who is there when it is over is not known yet. Nor is what
+    was due and is only looked at again later.
     """
     ahead = select(executions.c.id).where(
         executions.c.phase == Phase.OPENED,
@@ -49,8 +55,9 @@ def take_ahead(connection: Connection, now: int, after: int, limit: int) -> list
         executions.c.not_before > now,
         executions.c.id > after,
         executions.c.cause != TriggerCause.RETRY,
+        _waits_for_none_of(sorted(LOOKED_AT_AGAIN)),
     )
-    return _take(connection, connection.scalars(ahead.order_by(executions.c.id).limit(limit)))
+    return take_these(connection, connection.scalars(ahead.order_by(executions.c.id).limit(limit)))
 
 
 def next_due(connection: Connection, now: int) -> int | None:
@@ -62,7 +69,8 @@ def next_due(connection: Connection, now: int) -> int | None:
     return due
 
 
-def _take(connection: Connection, ids: Iterable[int]) -> list[Execution]:
+def take_these(connection: Connection, ids: Iterable[int]) -> list[Execution]:
+    """Those of these executions that wait for dispatch, in this order, locked as above."""
     # Found first and locked by their keys then: a sorted read that locks would lock everything it looked at.
     order = {one: place for place, one in enumerate(ids)}
     taken: list[Execution] = []
@@ -96,18 +104,24 @@ def reassign_executions(connection: Connection, assignments: Sequence[Assignment
     return still
 
 
-def put_back(connection: Connection, ids: Sequence[int], until: int, reason_code: str, epoch: int, now: int) -> None:
-    """Let executions that surely have not been sent wait again, until an instant: opened ones and this term's own."""
+def put_back(
+    connection: Connection, ids: Sequence[int], until: int | None, reason_code: str, epoch: int, now: int
+) -> None:
+    """Let executions that surely have not been sent wait again, until an instant: opened ones and this term's own.
+    Without an instant they stay due.
+    """
     mine = or_(
         executions.c.phase == Phase.OPENED,
         (executions.c.phase == Phase.DISPATCHING) & (executions.c.epoch == epoch),
     )
     waiting = {"executor_address": None, "incarnation": None, "phase": Phase.OPENED, "phase_time": now}
+    if until is not None:
+        waiting["not_before"] = until
     for chunk in _chunks(ids):
         connection.execute(
             update(executions)
             .where(among(connection, executions.c.id, chunk), mine)
-            .values(**waiting, not_before=until, reason_code=reason_code)
+            .values(**waiting, reason_code=reason_code)
         )
 
 
@@ -162,6 +176,10 @@ def list_unknown(connection: Connection, limit: int, after: int = 0) -> list[tup
         .limit(limit)
     )
     return [(execution_of(row), row.phase_time) for row in rows]
+
+
+def _waits_for_none_of(codes: Sequence[str]) -> ColumnElement[bool]:
+    return or_(executions.c.reason_code.is_(None), executions.c.reason_code.not_in(codes))
 
 
 def _dispatching(connection: Connection, ids: Sequence[int], epoch: int) -> set[int]:

@@ -9,10 +9,25 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import CompoundSelect, Connection, and_, delete, func, literal, or_, select, union_all, update
+from sqlalchemy import (
+    ColumnElement,
+    CompoundSelect,
+    Connection,
+    and_,
+    case,
+    delete,
+    func,
+    literal,
+    literal_column,
+    null,
+    or_,
+    select,
+    true,
+    union_all,
+)
 
 from orth.domain.executions import TEST_KEY, Execution, Phase
-from orth.domain.overlap import Key, Running
+from orth.domain.overlap import WHOLE, Key, Running, key_of
 from orth.domain.reasons import BUSY_ELSEWHERE
 from orth.store.engines import among, insert_new, locked
 from orth.store.executions import READABLE, execution_of
@@ -35,26 +50,46 @@ class UnconfirmedEnd:
     queue: str | None
 
 
-def possibly_running(connection: Connection, jobs: Iterable[int], besides: Collection[int] = ()) -> list[Running]:
-    """What may be running of these jobs, and what waits for that to end; without the executions ``besides``."""
+def possibly_running(
+    connection: Connection, jobs: Iterable[int], now: int, besides: Collection[int] = ()
+) -> list[Running]:
+    """What may be running of these jobs, what waits for that to end, and what was planned ahead and not sent; without
+    the executions ``besides``.
+    """
     found: list[Running] = []
     for chunk in _chunks(sorted(jobs)):
-        rows = connection.execute(_possibly_running(connection, chunk, besides))
-        found += [Running((row[0], row[1]), row[2], row[3], row[4], row[5]) for row in rows]
+        for row in connection.execute(_possibly_running(connection, chunk, now, besides)):
+            job_id, shard, address, phase, reason_code, not_until, count, due, first_id = row
+            found.append(Running((job_id, shard), address, phase, reason_code, not_until, count, (due, first_id)))
     return found
 
 
-def _possibly_running(connection: Connection, jobs: Sequence[int], besides: Collection[int]) -> CompoundSelect[Any]:
+def _possibly_running(
+    connection: Connection, jobs: Sequence[int], now: int, besides: Collection[int]
+) -> CompoundSelect[Any]:
     table, ended = executions.c, unconfirmed_ends.c
+    is_ahead = table.not_before > now
     opened = (
-        select(table.job_id, table.shard_index, table.executor_address, table.phase, func.count(), func.min(table.id))
+        select(
+            table.job_id,
+            _shard.label("overlap_shard"),
+            table.executor_address,
+            table.phase,
+            table.reason_code,
+            case((is_ahead, table.not_before), else_=0).label("not_until"),
+            func.count(),
+            func.min(_DUE),
+            func.min(table.id),
+        )
         .where(
             among(connection, table.job_id, jobs),
             has_outcome(0),
-            or_(table.phase != Phase.OPENED, table.reason_code == BUSY_ELSEWHERE),
+            or_(table.phase != Phase.OPENED, table.reason_code == BUSY_ELSEWHERE, is_ahead),
             table.trigger_key.not_like(f"{TEST_KEY}%"),
         )
-        .group_by(table.job_id, table.shard_index, table.executor_address, table.phase)
+        # By names: PostgreSQL does not know that an expression with parameters is the one above.
+        .group_by(table.job_id, literal_column("overlap_shard"), table.executor_address, table.phase)
+        .group_by(table.reason_code, literal_column("not_until"))
     )
     if besides:
         opened = opened.where(~among(connection, table.id, sorted(besides)))
@@ -64,7 +99,10 @@ def _possibly_running(connection: Connection, jobs: Sequence[int], besides: Coll
             ended.shard_index,
             ended.executor_address,
             literal(Phase.ENDED.value),
+            null(),
+            literal(0),
             func.count(),
+            func.min(ended.ended_at),
             func.min(ended.execution_id),
         )
         .where(among(connection, ended.job_id, jobs))
@@ -79,30 +117,23 @@ def jobs_waiting(connection: Connection) -> set[int]:
     return set(connection.scalars(waiting))
 
 
-def release_waiting(connection: Connection, places: Mapping[Key, int]) -> int:
-    """Let the longest waiting executions of jobs and shard indexes be dispatched, at most so many of each; how many."""
-    released: list[int] = []
-    for (job_id, shard_index), count in sorted(places.items()):
-        oldest = select(executions.c.id).where(
-            executions.c.job_id == job_id, has_outcome(0), _WAITING, executions.c.shard_index == shard_index
-        )
-        released += connection.scalars(oldest.order_by(executions.c.id).limit(count))
-    for chunk in _chunks(released):
-        connection.execute(
-            update(executions)
-            .where(among(connection, executions.c.id, chunk), executions.c.phase == Phase.OPENED)
-            .values(not_before=None)  # it was due when it began to wait
-        )
-    return len(released)
+def longest_waiting(connection: Connection, places: Mapping[Key, int]) -> list[int]:
+    """The executions of jobs and shard indexes that wait and were due first, at most so many of each."""
+    found: list[int] = []
+    for (job_id, shard), count in sorted(places.items()):
+        oldest = select(executions.c.id).where(executions.c.job_id == job_id, has_outcome(0), _WAITING, _shard == shard)
+        found += connection.scalars(oldest.order_by(_DUE, executions.c.id).limit(count))
+    return found
 
 
 def covered_by(connection: Connection, covering: Execution) -> list[Execution]:
-    """The executions of its job and shard index before this one that are in a queue, were taken from one, or wait."""
+    """The executions before this one that would overlap with it and are in a queue, were taken from one, or wait."""
     columns = executions.c
+    shard = key_of(covering)[1]
     earlier = select(executions).where(
         columns.job_id == covering.job_id,
         has_outcome(0),
-        columns.shard_index == covering.shard_index,
+        true() if shard == WHOLE else _shard.in_((shard, WHOLE)),
         columns.id < covering.id,
         or_(_WAITING, and_(columns.phase != Phase.OPENED, columns.queue.is_not(None))),
         columns.trigger_key.not_like(f"{TEST_KEY}%"),
@@ -134,7 +165,7 @@ def note_unconfirmed(connection: Connection, ended: Sequence[Execution], now: in
             "execution_id": one.id,
             "job_id": one.job_id,
             "job_group": one.job_group,
-            "shard_index": one.shard_index,
+            "shard_index": key_of(one)[1],
             "trigger_time": one.trigger_time,
             "executor_address": one.executor_address,
             "incarnation": one.incarnation,
@@ -171,6 +202,10 @@ def list_unconfirmed(connection: Connection, limit: int, *, queued: bool, after:
     return [UnconfirmedEnd(*row) for row in connection.execute(rows.order_by(columns.execution_id).limit(limit))]
 
 
+_DUE = func.coalesce(executions.c.not_before, executions.c.trigger_time)
+_shard: ColumnElement[int] = case(
+    (executions.c.shard_total > literal_column("1"), executions.c.shard_index), else_=literal_column(str(WHOLE))
+)
 _WAITING = and_(executions.c.phase == Phase.OPENED, executions.c.reason_code == BUSY_ELSEWHERE)
 
 

@@ -234,7 +234,7 @@ unconfirmed_ends = table(
     Column("execution_id", BigInteger, primary_key=True, autoincrement=False),
     Column("job_id", BigInteger, nullable=False),
     Column("job_group", BigInteger, nullable=False),
-    Column("shard_index", Integer, nullable=False),
+    Column("shard_index", Integer, nullable=False),  # -1 = it was no shard of a broadcast
     Column("trigger_time", Instant, nullable=False),
     Column("executor_address", String(255)),
     Column("incarnation", String(64)),
