@@ -189,6 +189,19 @@ async def test_no_fire_is_sent_ahead_past_one_that_waits(ran: Ran, tmp_path: Pat
         assert (ended.status, ran.params[:2]) == (Status.SUCCESS, ["", "pinned"])
 
 
+async def test_an_edit_does_not_let_go_of_what_ended_without_its_executor(ran: Ran, tmp_path: Path) -> None:
+    async with Cluster(tmp_path, ran.app, executors=2) as cluster:
+        job = await a_job(cluster, overlap=Overlap.EXECUTOR)
+        first, address = await doubted(cluster, job)
+        await _kill(cluster, first)
+        await _edit(cluster, job, overlap=Overlap.CLUSTER)
+        second = await sent(cluster, job, seconds=1)
+        assert await standing(cluster, second) == (Phase.OPENED, None, reasons.BUSY_ELSEWHERE)
+        cluster.network.set_line(address, Line.UP)
+        await cluster.advance(seconds=10)
+        assert (await cluster.execution(second)).status is Status.SUCCESS
+
+
 async def test_shards_wait_for_a_run_that_is_no_shard(ran: Ran, tmp_path: Path) -> None:
     async with Cluster(tmp_path, ran.app, executors=3) as cluster:
         job = await a_job(cluster)

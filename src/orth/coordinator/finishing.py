@@ -29,7 +29,6 @@ from orth.coordinator.triggering import open_children, open_retries, tell_opened
 from orth.domain import reasons
 from orth.domain.executions import EXECUTOR_MESSAGE_LIMIT, SUCCESS, Execution, Status, came_cut
 from orth.domain.jobs import Job, ScheduleType, TriggerCause
-from orth.domain.overlap import is_guarded
 from orth.events import Events
 from orth.store.ahead import RECALLS, skip_dropped
 from orth.store.database import Connection
@@ -114,11 +113,13 @@ def _keep(connection: Connection, finished: Sequence[Finished], now: int) -> Non
 
 
 def _keep_places(connection: Connection, unconfirmed: Sequence[Finished], now: int) -> None:
-    """Let those that may still be running at an executor keep other executions of their job away from the others."""
+    """Let those that may still be running at an executor keep other executions of their job away from the others. Also
+    of jobs that may overlap: somebody may change that before this one has ended.
+    """
     placed = [
         one.execution
         for one in unconfirmed
-        if one.job is not None and is_guarded(one.job) and not one.execution.is_test
+        if one.job is not None and not one.execution.is_test
         if one.execution.executor_address is not None or one.execution.queue is not None
     ]
     note_unconfirmed(connection, placed, now)
