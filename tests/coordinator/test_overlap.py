@@ -145,6 +145,27 @@ async def test_who_is_cut_off_keeps_its_place_until_it_counts_as_lost(ran: Ran, 
         assert ended.executor_address != address
 
 
+async def test_an_executor_that_answers_keeps_the_place_of_what_it_has_for_longer_than_lost_after(
+    ran: Ran, tmp_path: Path
+) -> None:
+    async with Cluster(tmp_path, ran.app, executors=2, plan_ahead=30) as cluster:
+        job = await a_job(cluster, schedule_type=ScheduleType.FIX_RATE, schedule_conf="60s", lost_after=5)
+        await cluster.db.tx(start_job, job.id, cluster.clock.now())
+        await cluster.advance(seconds=35)
+        (held,) = await cluster.executions(job)
+        address = held.executor_address or ""
+        cluster.network.set_line(address, Line.LOST_REQUESTS)
+        await _kill(cluster, held.id)
+        cluster.network.set_line(address, Line.UP)
+        await cluster.advance(seconds=15)
+        assert [one.id for one in await cluster.db.read(list_unconfirmed, 10, queued=False)] == [held.id]
+        cluster.network.set_line(address, Line.LOST_REQUESTS)
+        await cluster.advance(seconds=3)
+        assert [one.id for one in await cluster.db.read(list_unconfirmed, 10, queued=False)] == [held.id]
+        await cluster.advance(seconds=4)
+        assert await cluster.db.read(list_unconfirmed, 10, queued=False) == []
+
+
 async def test_what_is_surely_not_sent_goes_elsewhere_together(ran: Ran, tmp_path: Path) -> None:
     async with Cluster(tmp_path, ran.app, executors=2) as cluster:
         job = await a_job(cluster, executor_route_strategy=RouteStrategy.FIRST)

@@ -1,6 +1,7 @@
 """Executions of one job do not overlap when several executors take from its queue."""
 
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from orth.domain.audit import Actor, ActorKind
 from orth.domain.executions import COVERED_WORDS, Phase, Status
 from orth.domain.jobs import BlockStrategy, Overlap
 from orth.store.possibly_running import list_unconfirmed
-from tests.coordinator.queue_site import QueueSite, Worker, eventually
+from tests.coordinator.queue_site import QueueSite, Worker, eventually, quick_settings
 
 
 @pytest.fixture
@@ -87,6 +88,26 @@ async def test_a_killed_execution_keeps_its_place_while_its_executor_names_it(si
         one.running.discard(first)  # it has ended, and its result got lost
         (taken,) = await other.take()
         assert taken.execution_id == second
+
+
+async def test_an_executor_that_falls_silent_keeps_what_it_named_as_long_as_a_lost_one(
+    sqlite_url: str, tmp_path: Path
+) -> None:
+    settings = quick_settings(tmp_path, lost_after=timedelta(seconds=3))
+    async with QueueSite(sqlite_url, tmp_path, settings=settings) as site:
+        job = await site.job(overlap=Overlap.CLUSTER)
+        async with Worker(site.channels) as one, Worker(site.channels, name="other") as other:
+            first = await site.trigger(job)
+            (taken,) = await one.take()
+            await one.accept(taken)
+            await site.until(first, lambda it: it.phase is Phase.DISPATCHED)
+            await kill(site, first)
+            second = await site.trigger(job)
+            assert await other.take(6) == [], "its beats still name it"
+            one.fall_silent()
+            assert await other.take(3.5) == [], "it may still run"
+            (taken,) = await other.take()
+            assert taken.execution_id == second
 
 
 async def test_a_killed_offer_that_nobody_took_gives_its_place_back(site: QueueSite) -> None:

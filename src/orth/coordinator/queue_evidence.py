@@ -104,15 +104,16 @@ def sign_of_loss(one: InQueue, workers: Workers, named: Collection[int], patienc
     return Sign("the executor does not know it any more", min(_GONE_FOR, silent))
 
 
-def has_ended(
-    one: UnconfirmedEnd, since: float, workers: Workers, named: Collection[int], patience: Patience, now: float
-) -> bool:
-    """Whether an execution that ended here, ``since`` when this is known, has ended at its executor too: whoever may
-    have it has beaten since then, twice for sure, and does not name it. A process that is silent keeps it as long as
-    one that is lost.
+def is_named(one: UnconfirmedEnd, workers: Workers, named: Collection[int]) -> bool:
+    """Whether some living process says that it has an execution that ended here, or that its handler works on."""
+    return one.id in named or any(one.id == left.log_id for each in workers.alive() for left in each.beat.left_behind)
+
+
+def has_ended(one: UnconfirmedEnd, since: float, workers: Workers, patience: Patience, now: float) -> bool:
+    """Whether an execution that ended here, and that no living process has named ``since`` then, has ended at its
+    executor too: whoever may have it has beaten since then, twice for sure. A process that is silent keeps it as long
+    as one that is lost.
     """
-    if one.id in named or any(one.id == left.log_id for each in workers.alive() for left in each.beat.left_behind):
-        return False
     if now - since >= patience.missing + patience.lost:
         return True
     if one.incarnation is not None and workers.fate(one.incarnation) in (Fate.LEFT, Fate.REPLACED):

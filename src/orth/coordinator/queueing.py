@@ -54,6 +54,7 @@ from orth.coordinator.queue_evidence import (
     held_until,
     is_given_back,
     is_missing,
+    is_named,
     may_be_missing,
     named_by,
     sign_of_loss,
@@ -73,7 +74,7 @@ from orth.store.leases import Term
 from orth.store.notes import Note, add_notes
 from orth.store.offering import InQueue, ended_in_queues, list_in_queues, record_taken, reopen_offered
 from orth.store.ownership import open_among
-from orth.store.possibly_running import confirm_ends, list_unconfirmed
+from orth.store.possibly_running import UnconfirmedEnd, confirm_ends, list_all_unconfirmed
 from orth.store.queue_executors import QueueBeat, drop_silent, record_queue_beats, remove_queue_executors
 from orth.wire.channel_messages import WorkerBeat
 from orth.wire.messages import LeftBehind
@@ -169,7 +170,7 @@ class Queueing(LeaderLoop):
         self._in_hand: dict[tuple[Place, str], float] = {}
         self._signs: dict[int, tuple[Sign, float]] = {}
         self._unconfirmed: dict[int, float] = {}
-        """Executions that have ended here and may still be running, and since when that is known."""
+        """Executions that have ended here and may still be running, and since when no process has named them."""
         self._left_over: frozenset[int] = frozenset()
         self._to_call_off = True
         self._stored: frozenset[tuple[str, tuple[LeftBehind, ...]]] = frozenset()
@@ -372,13 +373,16 @@ class Queueing(LeaderLoop):
 
     async def _confirm(self, term: Term, named: frozenset[int]) -> None:
         """What ended here counts as ended at its executor when nobody who may have it names it any more."""
-        rows = await self._db.read(list_unconfirmed, _AT_ONCE, queued=True)
-        now = self.clock.monotonic()
-        self._unconfirmed = {one.id: self._counted_from(self._unconfirmed.get(one.id, now)) for one in rows}
+        rows: list[UnconfirmedEnd] = await self._db.read(list_all_unconfirmed, queued=True)
+        now, before = self.clock.monotonic(), self._unconfirmed
+        here = {one.id for one in rows if is_named(one, self._workers, named)}
+        self._unconfirmed = {
+            one.id: now if one.id in here else self._counted_from(before.get(one.id, now)) for one in rows
+        }
         over = [
             one.id
             for one in rows
-            if has_ended(one, self._unconfirmed[one.id], self._workers, named, self._patience, now)
+            if one.id not in here and has_ended(one, self._unconfirmed[one.id], self._workers, self._patience, now)
         ]
         if over:
             jobs = await self._db.leader_tx(term, confirm_ends, over)

@@ -6,9 +6,10 @@ A late result confirms it at once (``callbacks``). Here executors are asked abou
 execution, those of other makes by the job. What an executor never had, what its successor does not have, and what a
 machine says nobody listens for has ended.
 
-What nobody can confirm counts as ended after the ``lost_after`` of its job. A machine that is cut off for that long may
-still be running it: this is the one case in which executions of a job overlap. Executions from queues are looked after
-by ``queueing``.
+An executor that says that it has the execution is believed, however long that takes: a handler that never returns keeps
+its job until its executor is restarted. Where nobody says anything, the execution counts as ended when that has been so
+for the ``lost_after`` of its job. A machine that is cut off for that long may still be running it: this is the one case
+in which executions of a job overlap. Executions from queues are looked after by ``queueing``.
 """
 
 import asyncio
@@ -29,10 +30,9 @@ from orth.store.database import Connection, Database
 from orth.store.groups import groups_by_id
 from orth.store.jobs import jobs_by_id
 from orth.store.leases import Term
-from orth.store.possibly_running import UnconfirmedEnd, confirm_ends, list_unconfirmed
+from orth.store.possibly_running import UnconfirmedEnd, confirm_ends, list_all_unconfirmed
 from orth.wire.executor_link import ExecutorLink
 
-_BATCH = 1_000
 _QUESTIONS_AT_ONCE = 32
 _PAUSE = 1.0
 _NOBODY_FOR = 5.0
@@ -91,7 +91,7 @@ class UnconfirmedEnds(LeaderLoop):
         self._idle = idle.total_seconds()
         self._lost_after = lost_after.total_seconds()
         self._since: dict[int, float] = {}
-        """When each was first seen here, on the monotonic clock."""
+        """When each was first seen here or its executor last said that it has it, on the monotonic clock."""
         self._signs: dict[int, tuple[Word, float]] = {}
         """The last word about each, and since when it is the last."""
 
@@ -104,6 +104,7 @@ class UnconfirmedEnds(LeaderLoop):
             return _PAUSE
         words = await self._words(look)
         now = self.clock.monotonic()
+        self._since |= {one: now for one, word in words.items() if word is Word.HERE}
         self._signs = {
             one: before if (before := self._signs.get(one)) and before[0] is word else (word, now)
             for one, word in words.items()
@@ -162,7 +163,7 @@ class UnconfirmedEnds(LeaderLoop):
 
 
 def _look(connection: Connection) -> _Look:
-    rows = list_unconfirmed(connection, _BATCH, queued=False)
+    rows = list_all_unconfirmed(connection, queued=False)
     if not rows:
         return _Look()
     jobs = jobs_by_id(connection, {one.job_id for one in rows})

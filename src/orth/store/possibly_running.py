@@ -35,6 +35,7 @@ from orth.store.record_tables import statistics
 from orth.store.tables import executions, has_outcome, unconfirmed_ends
 
 _IDS_PER_STATEMENT = 500
+_ENDS_PER_STATEMENT = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +201,16 @@ def list_unconfirmed(connection: Connection, limit: int, *, queued: bool, after:
         columns.queue,
     ).where(columns.execution_id > after, columns.queue.is_not(None) if queued else columns.queue.is_(None))
     return [UnconfirmedEnd(*row) for row in connection.execute(rows.order_by(columns.execution_id).limit(limit))]
+
+
+def list_all_unconfirmed(connection: Connection, *, queued: bool) -> list[UnconfirmedEnd]:
+    """As above, all of them: those that are there for long must not hide the others."""
+    found: list[UnconfirmedEnd] = []
+    while some := list_unconfirmed(connection, _ENDS_PER_STATEMENT, queued=queued, after=found[-1].id if found else 0):
+        found += some
+        if len(some) < _ENDS_PER_STATEMENT:
+            break
+    return found
 
 
 _DUE = func.coalesce(executions.c.not_before, executions.c.trigger_time)
