@@ -28,7 +28,7 @@ from orth.executor.own_key import FILE
 from orth.store.database import open_database
 from orth.store.executor_entries import list_executors
 from orth.testing.stores import prepare_store
-from orth.wire.signatures import Key, Signer
+from orth.wire.signatures import RECEIVER_HEADER, Key, Signer
 from orth.wire.work_keys import work_key_of
 from tests.security.hosts import METADATA, Canary, Host, Network
 from tests.walk.processes import MASTER_KEY, PASSWORD, TOKEN, Api, Process, eventually
@@ -110,7 +110,8 @@ class Caller:
         signer = Signer("captured", SystemClock())
         hello = signer.header(token, address, method, path, body)
         answer = self.ask(method, address + path, body or None, **hello)
-        signer.learns(address, hello, True, {name.upper(): value for name, value in answer.headers.items()}, token)
+        # An attacker believes what no honest caller would: where the key is not known, nothing proves the refusal.
+        signer.expect(address, answer.headers.get(RECEIVER_HEADER.lower(), ""))
         return signer.header(token, address, method, path, body)
 
     def proved(self, token: str | Key, address: str, path: str, body: Any) -> Answer:
