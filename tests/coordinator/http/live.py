@@ -307,7 +307,10 @@ class Site:
     def reset(self) -> None:
         """Go back to the start, in data and in time: cheaper than serving anew for every test."""
         self.clock.jump((self._began - self.clock.now()) / 1000)
-        self.app.state.tools.refusals._bounds = Bounds()  # what one test had refused leaves the next its room
+        tools = self.app.state.tools
+        tools.refusals._bounds = Bounds()  # what one test had refused leaves the next its room
+        for known in (tools.callbacks.beat_sources._sources, tools.callbacks.beat_sources._urls):
+            known.clear()  # where the beats of one test came from says nothing to the next
         self.put_back(self._first_contents)
 
     def put_back(self, contents: Mapping[str, list[dict[str, Any]]]) -> None:
