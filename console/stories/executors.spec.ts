@@ -68,7 +68,7 @@ test('a group is made with addresses of its own, changed, and deleted', async ({
   await page.getByRole('button', { name: 'New group' }).click();
   const dialog = page.getByRole('dialog', { name: 'New group' });
   await dialog.getByLabel('App name').fill('by-hand');
-  await dialog.getByText('Written by hand').click();
+  await dialog.getByText('Written by hand', { exact: true }).click();
   await dialog.getByLabel('Addresses of its executors').fill('http://127.0.0.1:9,');
   await dialog.getByRole('button', { name: 'Create' }).click();
   const made = page.getByRole('region', { name: 'Groups' }).getByRole('row').filter({ hasText: 'by-hand' });

@@ -38,7 +38,7 @@ def test_failures_are_listed_until_somebody_decides(site: Site, admin: Caller, e
         "job_group": shown(site, second)["job_group"],
         "ended_at": "2026-01-30T10:00:00.000Z",
         "status": "timeout",
-        "reason_code": None,
+        "reason_code": "timed_out",
         "message": "",
         "state": "waiting",
         "replayed_by": None,
