@@ -2,7 +2,7 @@ import { expect, jobs, test } from './stage';
 
 test('the dashboard shows what there is, what fails and what comes next', async ({ signedIn: page }) => {
   await page.goto('/');
-  await expect(page.getByRole('region', { name: 'Executors healthy' })).toContainText('1of 1 registered');
+  await expect(page.getByRole('region', { name: 'Executors healthy' })).toContainText('3of 3 registered');
   const started = page.getByRole('region', { name: 'Jobs started' });
   await expect(started).toContainText('2');
   await expect(started.getByRole('link', { name: /^\d+ paused$/ })).toHaveAttribute('href', '/jobs?only=paused');
