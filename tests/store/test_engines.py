@@ -248,6 +248,7 @@ FIXED_LENGTHS = {
     "executor_entries.executor_at_port",
     "executor_entries._entries",
     "nodes.forget_nodes",
+    "dispatching._waits_for_none_of",  # reasons
 }
 """Functions whose lists have a length that no caller of the API and no executor chooses."""
 
