@@ -1,4 +1,4 @@
-"""A86: names whose name servers never answer hold up no call to another name.
+"""A89: names whose name servers never answer hold up no call to another name.
 
 The coordinator is a real process. Its ``/etc/resolv.conf`` leads to a socket that reads no question.
 """

@@ -1,4 +1,4 @@
-"""Names are looked up in limited threads, and a name that hangs delays no other name (A86)."""
+"""Names are looked up in limited threads, and a name that hangs delays no other name (A89)."""
 
 import asyncio
 import socket
