@@ -1,5 +1,6 @@
 """Which token is whose: what executors show, and what they are shown."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -22,7 +23,7 @@ from orth.store.registry import Beat, Goodbye, drop_former, record_beats, remove
 from orth.store.tokens import create_token, get_token, revoke_token, rotate_token
 from orth.testing import ManualClock
 from orth.testing.stores import prepare_store
-from orth.wire.credentials import Credential
+from orth.wire.credentials import Credential, Refusal
 from orth.wire.executor_link import NotSent
 from orth.wire.messages import Extension
 from orth.wire.signatures import key_of, receiver_name
@@ -46,9 +47,11 @@ class Place:
         token = Token(TokenKind.EXECUTOR, app_names[0], app_names=app_names)
         return await self.db.tx(create_token, token, secret, self.clock.now()), text
 
-    async def registered(self, key: str | None, *extensions: str, app_name: str = "demo") -> None:
+    async def registered(
+        self, key: str | None, *extensions: str, app_name: str = "demo", incarnation: str = "incarnation-a"
+    ) -> None:
         key_id = None if key is None else key_of(key).id
-        beat = Beat(app_name, ADDRESS, "incarnation-a", frozenset(extensions), key_id=key_id)
+        beat = Beat(app_name, ADDRESS, incarnation, frozenset(extensions), key_id=key_id)
         await self.db.tx(record_beats, [beat], self.clock.now())
 
     async def listed(self, app_name: str, dialect: GroupDialect = GroupDialect.AUTO) -> None:
@@ -247,6 +250,26 @@ async def test_of_several_apps_at_one_address_each_is_shown_its_own(place: Place
     await place.db.tx(revoke_token, mine_id, place.clock.now())
     place.clock.move(REMEMBERED)
     assert (await place.keys.credential(ADDRESS, "")).token == victims
+
+
+async def test_an_address_is_taken_over_by_another_app_once_the_one_before_is_silent(place: Place) -> None:
+    """A refusal of the process that is there now settles what was sent to the one before, and not what is sent to one
+    that still beats: anybody may register its address.
+    """
+    _, before = await place.token("demo")
+    _, after = await place.token("other")
+    await place.registered(before, Extension.SIGNED)
+    asked = asyncio.ensure_future(place.keys.successor(ADDRESS, "demo", "incarnation-b"))
+    while not asked.done():  # it waits for one that may just be starting
+        await asyncio.sleep(0.01)
+        place.clock.move(1)
+    assert await asked == Refusal(None, False)
+    await place.registered(after, Extension.SIGNED, app_name="other", incarnation="incarnation-b")
+    assert await place.keys.successor(ADDRESS, "demo", "incarnation-b") == Refusal(None, True)
+    assert await place.keys.successor(ADDRESS, "demo", "incarnation-c") == Refusal(None, False)
+    place.clock.move(1)
+    await place.registered(before, Extension.SIGNED)
+    assert await place.keys.successor(ADDRESS, "demo", "incarnation-b") == Refusal(None, False)
 
 
 async def test_a_trigger_may_name_an_executor_of_another_app_that_has_the_same_token(place: Place) -> None:

@@ -18,7 +18,7 @@ from orth.executor.settings import ExecutorSettings
 from orth.serving import Server, bound
 from orth.settings import Address
 from orth.testing import ManualClock
-from orth.wire.credentials import Credential
+from orth.wire.credentials import Credential, Refusal
 from orth.wire.dialects import Dialect
 from orth.wire.executor_calls import ExecutorCalls
 from orth.wire.executor_link import AnswerUnknown, NotLetIn
@@ -50,7 +50,7 @@ class Known:
     ) -> None:
         self.credential_ = credential
         self.better = better
-        self.next = next_
+        self.next, self.replaced = next_, next_ is not None
 
     async def credential(self, address: str, app_name: str, receiver: str = "") -> Credential:
         return self.credential_
@@ -58,8 +58,8 @@ class Known:
     async def another(self, address: str, app_name: str, receiver: str, refused: Key) -> Credential | None:
         return self.better
 
-    async def successor(self, address: str, app_name: str, receiver: str) -> Credential | None:
-        return self.next
+    async def successor(self, address: str, app_name: str, receiver: str) -> Refusal:
+        return Refusal(self.next, self.replaced)
 
 
 @asynccontextmanager
@@ -249,6 +249,10 @@ async def test_a_process_that_the_registry_does_not_know_settles_nothing(tmp_pat
         known = Known(Credential(TOKEN, signed=True, receiver="another process"))
         async with ExecutorCalls(timeout=5, credentials=known, signer=Signer("node-1", SystemClock())) as link:
             with pytest.raises(AnswerUnknown, match="nothing proves"):
+                await link.run(address, trigger(), token="")
+        known.replaced = True
+        async with ExecutorCalls(timeout=5, credentials=known, signer=Signer("node-1", SystemClock())) as link:
+            with pytest.raises(NotLetIn, match="does not accept what was registered"):
                 await link.run(address, trigger(), token="")
         assert ran == []
 

@@ -28,7 +28,12 @@ app = Executor("reports")
 def note() -> None: ...
 """
 FAST = {"ORTH_EXECUTOR__HEARTBEAT": "300ms"}
-QUICK = {"ORTH_REGISTRY__DEAD_AFTER": "3s", "ORTH_REGISTRY__HEARTBEAT": "1s", "ORTH_EXECUTOR__HEARTBEAT": "1s"}
+QUICK = {
+    "ORTH_REGISTRY__MONITOR": "1s",
+    "ORTH_REGISTRY__DEAD_AFTER": "3s",
+    "ORTH_REGISTRY__HEARTBEAT": "1s",
+    "ORTH_EXECUTOR__HEARTBEAT": "1s",
+}
 
 
 class Listener:

@@ -48,7 +48,7 @@ def test_it_is_told_at_once_and_until_it_has_returned(tmp_path: Path, transport:
         address, since = shown["left_behind"]["address"], shown["left_behind"]["since"]
         assert address == shown["executor_address"]
         assert f"could not be ended and still works on {address} since {since}" in told["next"]
-        assert [step["code"] for step in told["steps"]][-2:] == ["timeout", "left_behind"]
+        assert [step["code"] for step in told["steps"]][-2:] == ["timed_out", "left_behind"]
         release.touch()
         eventually(lambda: why(api, one)["next_code"] == "mend_time", within=10)
         assert api.call("GET", f"/api/v1/executions/{one}")["left_behind"] is None

@@ -12,7 +12,7 @@ import pytest
 
 from orth.clock import SystemClock
 from orth.errors import Invalid, Unavailable
-from orth.wire.credentials import Credential
+from orth.wire.credentials import Credential, Refusal
 from orth.wire.dialects import Dialect, read_run
 from orth.wire.executor_calls import LOG_REPLY_LIMIT, STATE_REPLY_LIMIT, ExecutorCalls
 from orth.wire.executor_link import AnswerUnknown, ExecutorLink, NotAnExecutor, NotLetIn, NotSent
@@ -43,8 +43,8 @@ class Signing:
     async def another(self, address: str, app_name: str, receiver: str, refused: Key) -> None:
         return None
 
-    async def successor(self, address: str, app_name: str, receiver: str) -> None:
-        return None
+    async def successor(self, address: str, app_name: str, receiver: str) -> Refusal:
+        return Refusal(None, False)
 
 
 async def until(condition: Callable[[], object], what: str) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from orth.clock import SystemClock
 from orth.testing import ManualClock
-from orth.wire.credentials import Credential, Credentials
+from orth.wire.credentials import Credential, Credentials, Refusal
 from orth.wire.executor_link import AnswerUnknown, NotAnExecutor, NotSent
 from orth.wire.signatures import Key
 from orth.wire.watch_lines import Health, LineSecurity, WatchLines, affordable
@@ -86,8 +86,8 @@ class Revocable:
     async def another(self, address: str, app_name: str, receiver: str, refused: Key) -> None:
         return None
 
-    async def successor(self, address: str, app_name: str, receiver: str) -> None:
-        return None
+    async def successor(self, address: str, app_name: str, receiver: str) -> Refusal:
+        return Refusal(None, False)
 
 
 async def test_where_nothing_may_be_shown_nothing_is_asked_and_the_line_ends() -> None:

@@ -41,7 +41,7 @@ from orth.store.enrolments import admission_of, apps_enrolled_at, find_enrolled,
 from orth.store.executor_entries import FORMER, executors_at, list_executors, list_former_executors
 from orth.store.groups import manual_dialects
 from orth.store.tokens import Proven, find_by_key, good_for_app, note_use
-from orth.wire.credentials import Credential
+from orth.wire.credentials import Credential, Refusal
 from orth.wire.entry_signatures import KEYS_LIMIT
 from orth.wire.executor_link import NotSent
 from orth.wire.messages import Extension
@@ -268,9 +268,9 @@ class ExecutorKeys:
         _remember(self._waited, place, self._clock.monotonic())
         return None
 
-    async def successor(self, address: str, app_name: str, receiver: str) -> Credential | None:
-        """What to show to the process ``receiver`` if it has registered ``address`` instead of the one that had it. One
-        that may just be starting is waited for, for a moment and not by every call.
+    async def successor(self, address: str, app_name: str, receiver: str) -> Refusal:
+        """Whether the process ``receiver`` has registered ``address`` instead of the one that had it, and what it is
+        shown. One that may just be starting is waited for, for a moment and not by every call.
         """
         place = normal_address(address)
         now, waited_at = self._clock.monotonic(), self._waited.get(place, float("-inf"))
@@ -279,13 +279,16 @@ class ExecutorKeys:
             try:
                 registered = await self._db.read(executors_at, place)
             except StoreUnavailable:
-                return None
-            now_there = [entry for entry in registered if entry.app_name == app_name and _is(entry, receiver)]
-            if now_there:
+                return Refusal(None, False)
+            now_there = [entry for entry in registered if _is(entry, receiver)]
+            if own := [entry for entry in now_there if entry.app_name == app_name]:
                 await self._look_up(place)
-                return await self._registered(now_there, receiver)
+                return Refusal(await self._registered(own, receiver), True)
+            before = max((entry.last_beat for entry in registered if entry.app_name == app_name), default=0)
+            if any(entry.since > before for entry in now_there):
+                return Refusal(None, True)
         _remember(self._waited, place, self._clock.monotonic())
-        return None
+        return Refusal(None, False)
 
     async def _shown_at(self, place: _Place, address: str, app_name: str, receiver: str) -> Credential:
         if own := place.of(app_name):

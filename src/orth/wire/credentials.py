@@ -8,7 +8,7 @@ work key. The same helps where an address that was written by hand leads to a pr
 Whoever can change answers on the wire can refuse a request, keep it, and use it while it is good. So after each refusal
 it is said whether the request is *settled*: whether no process will ever accept it. It is if it was addressed to no
 process, if the process to which it was addressed proves the refusal, or if that process is gone: its successor proves
-the key of the same executor, or has registered its address.
+the key of the same executor, or has registered its address, for whichever app, since it was last heard of.
 """
 
 from collections.abc import Mapping
@@ -47,6 +47,15 @@ class Credential:
         return self.work_key or key_of(self.token)
 
 
+class Refusal(NamedTuple):
+    """What follows from a refusal."""
+
+    better: Credential | None
+    """What to show instead; None when nothing else is known."""
+    settled: bool
+    """Whether the refused request will surely never be accepted."""
+
+
 class Credentials(Protocol):
     """Who knows what to show to whom."""
 
@@ -58,18 +67,11 @@ class Credentials(Protocol):
         """What to show to a process that does not accept a key, if there is something by now."""
         ...
 
-    async def successor(self, address: str, app_name: str, receiver: str) -> Credential | None:
-        """What to show to the process ``receiver`` if it has registered ``address`` instead of the one that had it."""
+    async def successor(self, address: str, app_name: str, receiver: str) -> Refusal:
+        """What follows from a refusal of another process than the one that was asked: whether the process ``receiver``
+        has registered ``address`` instead of it, and what that is shown. One of another app is shown nothing.
+        """
         ...
-
-
-class Refusal(NamedTuple):
-    """What follows from a refusal."""
-
-    better: Credential | None
-    """What to show instead; None when nothing else is known."""
-    settled: bool
-    """Whether the refused request will surely never be accepted."""
 
 
 class Proofs:
@@ -106,12 +108,12 @@ class Proofs:
         # A process that proves the key of its executor, beside which there are work keys, is the successor of another.
         settled = not signed.receiver or (by is not None and (signed.receiver == receiver or by != shown.key))
         if not settled:
-            successor = None
-            if signed.receiver != receiver:
-                successor = await self._credentials.successor(address, app_name, receiver)
-            if successor is not None:
-                self._signer.expect(address, successor.receiver)
-            return Refusal(successor, successor is not None)
+            if signed.receiver == receiver:
+                return Refusal(None, False)
+            replaced = await self._credentials.successor(address, app_name, receiver)
+            if replaced.better is not None:
+                self._signer.expect(address, replaced.better.receiver)
+            return replaced
         if learned:
             found = await self._credentials.credential(address, app_name, receiver)
             return Refusal(replace(found, signed=True), True)
