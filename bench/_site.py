@@ -16,6 +16,7 @@ from tests.servers.postgres import PostgresServer
 from tests.servers.processes import free_port
 
 from orth.store.database import Database, open_database
+from orth.store.executor_entries import list_executors
 from orth.store.migrating import upgrade
 
 TOKEN = "token-of-the-benchmark"
@@ -71,6 +72,10 @@ class Site:
             BENCH_RECORD=str(self.folder / f"record-{number}"),
         )
 
+    def executors(self) -> int:
+        with self.db.engine.begin() as connection:
+            return len(list_executors(connection))
+
     def record(self) -> list[tuple[int, int, int]]:
         """Job, fire (ms) and start (ns) of every call of the handler."""
         files = sorted(self.folder.glob("record-*"))
@@ -99,6 +104,7 @@ def site() -> Iterator[Site]:
         processes = [here.start("coordinator", here.port, ["server"])]
         stack.callback(_end, processes)
         processes += [here.executor(number) for number in range(1, EXECUTORS + 1)]
+        wait_for("the executors registered", lambda: here.executors() == EXECUTORS)
         yield here
 
 

@@ -31,7 +31,7 @@ from orth.channels.interface import START, Channels
 from orth.channels.opening import open_channels
 from orth.clock import SystemClock
 from orth.coordinator.defining import define, define_group
-from orth.domain.jobs import AddressType, Group, Job, TriggerCause
+from orth.domain.jobs import AddressType, Group, Job, Overlap, TriggerCause
 from orth.events import Events
 from orth.store.database import Database, open_database
 from orth.store.executions import Opening, open_executions
@@ -67,7 +67,9 @@ def coordinators(folder: Path, store: str, channels: str, count: int) -> Iterato
 async def open_all(db: Database, count: int) -> None:
     now = CLOCK.now()
     group = await db.tx(define_group, Group(0, APP, APP, AddressType.AUTO, ()), now)
-    job = Job(id=0, job_group=group, job_desc="queued", executor_handler="work", executor_queue="a")
+    job = Job(
+        id=0, job_group=group, job_desc="queued", executor_handler="work", executor_queue="a", overlap=Overlap.EXECUTOR
+    )
     job_id = await db.tx(define, job, now, True)
     run = secrets.token_hex(4)
     for first in range(0, count, 500):

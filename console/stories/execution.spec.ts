@@ -395,7 +395,7 @@ test('following goes on among the lines of a level', async ({ signedIn: page }) 
   await expect.poll(latest).toBeGreaterThan(40);
   const before = await latest();
   await expect.poll(latest).toBeGreaterThan(before + 5);
-  expect(await fromEnd()).toBeLessThan(5);
+  await expect.poll(fromEnd).toBeLessThan(5);
 
   await log(page).hover();
   await page.mouse.wheel(0, -10_000);

@@ -40,7 +40,7 @@ export function LevelLines({ ref, levels, found, more, marked, following, onFoll
   };
   useImperativeHandle(ref, () => ({ goTo }));
   const context = useMemo(() => ({ label }), [label]);
-  const watch = useScrollWatch(onFollow);
+  const watch = useScrollWatch(following, onFollow);
   const shownAny = matches.length > 0;
   useEffect(() => {
     if (following && shownAny) list.current?.scrollToIndex({ index: 'LAST', align: 'end' });
@@ -61,14 +61,14 @@ export function LevelLines({ ref, levels, found, more, marked, following, onFoll
     <Virtuoso
       ref={list}
       className={wrap ? 'log-lines log-wrapped' : 'log-lines'}
-      scrollerRef={watch}
+      scrollerRef={watch.scroller}
       data={matches}
       {...(!wrap && { fixedItemHeight: LINE_HEIGHT })}
       context={context}
       components={COMPONENTS}
       initialTopMostItemIndex={following ? { index: 'LAST', align: 'end' } : 0}
-      followOutput={() => (following ? 'auto' : false)}
-      atBottomStateChange={(atEnd) => atEnd && found.caughtUp && onFollow(true)}
+      followOutput={watch.output}
+      atBottomStateChange={(atEnd) => atEnd && found.caughtUp && watch.atEnd()}
       endReached={() => !end && more()}
       computeItemKey={(_, match) => match.line}
       itemContent={(_, match) => (

@@ -88,6 +88,7 @@ export function LogLines(props: Props) {
   }, [look]);
   const onFold = useCallback((head: number) => setOpened((before) => toggled(before, head)), []);
   const [first] = useState(() => firstRow(rows, startAt, marked));
+  const watch = useScrollWatch(following, onFollow);
 
   function rowAt(row: number) {
     const number = rows.lineAt(row);
@@ -115,15 +116,15 @@ export function LogLines(props: Props) {
     <Virtuoso
       ref={list}
       className={wrap ? 'log-lines log-wrapped' : 'log-lines'}
-      scrollerRef={useScrollWatch(onFollow)}
+      scrollerRef={watch.scroller}
       totalCount={rows.count}
       {...(!wrap && { fixedItemHeight: LINE_HEIGHT })}
       defaultItemHeight={LINE_HEIGHT}
       increaseViewportBy={DRAWN_BEYOND}
       initialTopMostItemIndex={first}
       rangeChanged={look}
-      followOutput={() => (following ? 'auto' : false)}
-      atBottomStateChange={(atEnd) => atEnd && window.last === book.last && onFollow(true)}
+      followOutput={watch.output}
+      atBottomStateChange={(atEnd) => atEnd && window.last === book.last && watch.atEnd()}
       context={{ label: props.label, window, last: book.last, goTo }}
       components={COMPONENTS}
       computeItemKey={(row) => rows.lineAt(row)}

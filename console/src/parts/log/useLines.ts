@@ -69,22 +69,44 @@ export function useJumps(
   return useCallback((line: number) => setWish({ line, tries: 1 }), []);
 }
 
-/** Hears that somebody scrolls up: following never does. */
-export function useScrollWatch(onFollow: (following: boolean) => void) {
+/** Hears that somebody scrolls up: following never does. `output` is what the list is to do about new lines.
+ *
+ * The list goes to a new line in the frame after that came, and what React is told is not told to the list at once. So
+ * a step to the end may come just after somebody scrolled away from there: it is undone, and is no wish to follow.
+ */
+export function useScrollWatch(following: boolean, onFollow: (following: boolean) => void) {
   const stop = useRef<(() => void) | null>(null);
-  return useCallback(
+  const left = useRef(false);
+  const leaving = useRef(0);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what was said is known once it is here again
+  useLayoutEffect(() => {
+    left.current = false;
+  }, [following]);
+  const scroller = useCallback(
     (element: HTMLElement | null | globalThis.Window) => {
       stop.current?.();
       stop.current = null;
       if (!(element instanceof HTMLElement)) return;
       let { scrollTop: top, scrollHeight: height } = element;
       const onScroll = () => {
-        if (element.scrollTop < top - 2 && element.scrollHeight >= height) onFollow(false);
+        const wasTop = top;
+        const up = element.scrollTop < top - 2 && element.scrollHeight >= height;
         ({ scrollTop: top, scrollHeight: height } = element);
+        if (up) {
+          left.current = true;
+          leaving.current += 1;
+          requestAnimationFrame(() => requestAnimationFrame(() => (leaving.current -= 1)));
+          onFollow(false);
+        } else if (leaving.current > 0 && top + element.clientHeight >= height - 2) {
+          element.scrollTop = wasTop;
+        }
       };
       element.addEventListener('scroll', onScroll, { passive: true });
       stop.current = () => element.removeEventListener('scroll', onScroll);
     },
     [onFollow],
   );
+  const output = useCallback(() => (following && !left.current ? 'auto' : false), [following]);
+  const atEnd = useCallback(() => leaving.current === 0 && onFollow(true), [onFollow]);
+  return { scroller, output, atEnd };
 }
