@@ -18,6 +18,7 @@ from orth.domain.jobs import BlockStrategy, GroupDialect, Job
 from orth.executor.handlers import Handlers
 from orth.store.groups import get_group
 from orth.store.jobs import replace_job
+from orth.store.possibly_running import confirm_ends, note_unconfirmed
 from orth.store.tables import executions
 from orth.testing.cluster import Cluster
 from orth.testing.network import Line
@@ -175,6 +176,23 @@ async def test_our_own_queue_is_left_to_its_executor(tmp_path: Path, held: threa
         ids = await limited(cluster, job, 2, foreign=False)
         await watch(cluster, LIMIT + GRACE * OURS_GET + 30)
         assert [(await cluster.execution(one)).phase for one in ids] == [Phase.DISPATCHED] * 2
+        held.set()
+
+
+async def test_what_waits_for_a_handler_that_could_not_be_ended_does_not_run(
+    tmp_path: Path, held: threading.Event
+) -> None:
+    async with hanging(tmp_path, held) as (cluster, job):
+        (one,) = await limited(cluster, job, foreign=False)
+        stuck = replace(await cluster.execution(one), id=one + 1000)
+        await cluster.db.tx(note_unconfirmed, [stuck], cluster.clock.now())
+        await watch(cluster, LIMIT + GRACE * OURS_GET + 30)
+        assert (await cluster.execution(one)).phase is Phase.DISPATCHED
+        await cluster.db.tx(confirm_ends, [stuck.id])
+        await watch(cluster, LIMIT + GRACE * OURS_GET)
+        assert (await cluster.execution(one)).phase is Phase.DISPATCHED, "its time began when the other was gone"
+        await watch(cluster, 2)
+        assert (await cluster.execution(one)).status is Status.TIMEOUT
         held.set()
 
 

@@ -548,6 +548,38 @@ def test_covering_does_not_wait_for_what_was_left_behind(rig: MakeRig, gates: Ga
     gates.let(1)
 
 
+@pytest.mark.parametrize("how", [{}, COVER], ids=["serial", "cover"])
+async def test_a_job_that_must_not_overlap_waits_until_what_was_left_behind_returns(
+    rig: MakeRig, gates: Gates, clock: HandClock, how: dict[str, Any]
+) -> None:
+    ran = rig(clock=clock, kill_grace=0.05, abandoned_hold=300.0)
+    abandon(ran, gates)
+    ran.run(2, "deaf", overlap="cluster", **how)
+    clock.advance(100_000)
+    await ran.runtime.limits.turn()
+    assert not is_idle(ran)
+    assert not ran.run(3, "deaf", overlap="cluster", **DISCARD).ok
+    assert gates.begun == [1]
+    gates.let(1, 2)
+    assert ended(ran)[2][0] == 200
+    assert gates.most_inside[1] == 1
+
+
+async def test_a_job_that_may_overlap_now_goes_on_beside_what_was_left_behind(
+    rig: MakeRig, gates: Gates, clock: HandClock
+) -> None:
+    ran = rig(clock=clock, kill_grace=0.05, abandoned_hold=300.0)
+    abandon(ran, gates)
+    ran.run(2, "deaf", overlap="cluster")
+    clock.advance(300)
+    await ran.runtime.limits.turn()
+    assert gates.begun == [1]
+    ran.run(3, "deaf", overlap="executor")
+    gates.wait_for(2)
+    gates.let(1, 2, 3)
+    assert {ended(ran)[one][0] for one in (2, 3)} == {200}
+
+
 def test_one_left_behind_takes_one_of_the_places_of_a_concurrent_job(rig: MakeRig, gates: Gates) -> None:
     ran = rig(kill_grace=0.05)
     two = CONCURRENT | {"executor_concurrency": 2}

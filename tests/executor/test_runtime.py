@@ -58,6 +58,7 @@ async def test_it_announces_what_it_is(app: Handlers, rig: MakeRig) -> None:
         "run-key",
         "log-level",
         "proofs",
+        "overlap",
     )
     [handler] = request.orth.handlers
     assert (handler.name, handler.description, handler.schedule) == ("hello", "Greet.", "0/5 * * * * ?")

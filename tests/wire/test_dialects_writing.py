@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orth.domain.jobs import BlockStrategy, GlueType
+from orth.domain.jobs import BlockStrategy, GlueType, Overlap
 from orth.errors import Invalid, InvalidMessage
 from orth.wire.dialects import (
     Dialect,
@@ -344,6 +344,16 @@ def test_a_log_level_is_told_to_our_own_only(dialect: Dialect) -> None:
     assert read_run(ours) == request
     assert "logLevel" not in json.loads(run_body(request, dialect, ALL)[1])
     assert "logLevel" not in json.loads(run_body(RunRequest(job_id=1, log_id=2), Dialect.ORTH, ALL)[1])
+
+
+@pytest.mark.parametrize("dialect", [Dialect.XXL, Dialect.XXL35])
+def test_an_overlap_is_told_to_our_own_only(dialect: Dialect) -> None:
+    request = RunRequest(job_id=1, log_id=2, overlap=Overlap.CLUSTER)
+    ours = run_body(request, Dialect.AUTO, frozenset({Extension.OVERLAP}))[1]
+    assert json.loads(ours)["overlap"] == "cluster"
+    assert read_run(ours) == request
+    assert "overlap" not in json.loads(run_body(request, dialect, ALL)[1])
+    assert "overlap" not in json.loads(run_body(RunRequest(job_id=1, log_id=2), Dialect.ORTH, ALL)[1])
 
 
 @pytest.mark.parametrize("dialect", [Dialect.XXL, Dialect.XXL35])

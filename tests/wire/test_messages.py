@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from orth.domain.jobs import BlockStrategy, GlueType
+from orth.domain.jobs import BlockStrategy, GlueType, Overlap
 from orth.domain.selectors import parse_selector
 from orth.errors import Invalid
 from orth.wire.addresses import checked_address
@@ -108,6 +108,7 @@ class TestRunRequest:
             "attempt": None,
             "jobName": None,
             "logLevel": None,
+            "overlap": None,
             "secrets": None,
             "reportKey": None,
         }
@@ -120,6 +121,11 @@ class TestRunRequest:
     def test_an_unknown_log_level_is_none(self, level: object) -> None:
         assert RunRequest(job_id=1, log_id=1, log_level="DEBUG").log_level == "DEBUG"
         assert RunRequest(job_id=1, log_id=1, log_level=level).log_level is None
+
+    @pytest.mark.parametrize("overlap", ["galaxy", "CLUSTER", "", 1, ["cluster"]])
+    def test_an_unknown_overlap_is_none(self, overlap: object) -> None:
+        assert RunRequest(job_id=1, log_id=1, overlap="cluster").overlap is Overlap.CLUSTER
+        assert RunRequest(job_id=1, log_id=1, overlap=overlap).overlap is None
 
     def test_an_unknown_glue_type_is_refused(self) -> None:
         assert RunRequest(job_id=1, log_id=1, glue_type="GLUE_PHP").glue_type is GlueType.GLUE_PHP

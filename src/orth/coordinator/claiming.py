@@ -58,7 +58,14 @@ from orth.wire.messages import Extension
 
 _LOOK_AGAIN = 1_000  # ms; an executor that was full or left alone is often neither by then
 _OURS = frozenset[str](
-    {Extension.APP_NAME, Extension.SOURCE_DIGEST, Extension.REPORT_KEY, Extension.RUN_KEY, Extension.LOG_LEVEL}
+    {
+        Extension.APP_NAME,
+        Extension.SOURCE_DIGEST,
+        Extension.REPORT_KEY,
+        Extension.RUN_KEY,
+        Extension.LOG_LEVEL,
+        Extension.OVERLAP,
+    }
 )
 _SECRETS = frozenset[str]({Extension.SECRETS, Extension.SIGNED})
 MEASURED_FOR = 2 * 3_600_000

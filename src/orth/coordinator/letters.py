@@ -170,4 +170,5 @@ def run_request(letter: Letter, now: int, tick_at: TickAt, report_keys: ReportKe
         attempt=execution.attempt if named else None,
         job_name=job.job_desc if named else None,
         log_level=execution.log_level if Extension.LOG_LEVEL in peer.extensions else None,
+        overlap=job.overlap if Extension.OVERLAP in peer.extensions and not execution.is_test else None,
     )

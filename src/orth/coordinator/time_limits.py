@@ -3,7 +3,8 @@
 Our executors keep the limit themselves; others may not, and any may be too busy to. So the leader watches too, and is
 never early: its clock for an execution begins when it first sees that nothing is before it at its executor, because
 what waits there in a queue does not run yet. Where more wait than may run, those sent first are taken to run, and their
-clock begins anew with every end. A grace is added, a longer one for ours. A new leader counts from its own first look.
+clock begins anew with every end. What could not be ended at one of ours is before the others of a job that must not
+overlap. A grace is added, a longer one for ours. A new leader counts from its own first look.
 
 The executor is asked to end it first, and then the row ends as timed out. A result that comes in between stands. An
 executor that cannot be told may go on; what it reports is written down and not applied. One of another make can only be
@@ -11,7 +12,8 @@ told to end the job as a whole: what else of it was there ends as well, as faile
 """
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -23,13 +25,14 @@ from orth.coordinator.killing import Killing, ended_together, find_peer
 from orth.coordinator.letters import Peer
 from orth.domain import reasons
 from orth.domain.executions import FAILURE, SUCCESS, TIMED_OUT, Execution
-from orth.domain.jobs import BlockStrategy
+from orth.domain.jobs import BlockStrategy, Overlap
 from orth.domain.nodes import normal_address
 from orth.events import Events
 from orth.loop import Loop
 from orth.store.database import Connection, Database
 from orth.store.executions import Ending, find_readable
 from orth.store.leases import Term
+from orth.store.possibly_running import list_all_unconfirmed
 from orth.store.time_limits import Limited, list_limited
 
 _LOOK_EVERY = 5.0
@@ -62,6 +65,14 @@ class _Overdue:
         return place or (self.execution.id,)
 
 
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """What the database says. ``left`` counts, by job and address, what may still be inside after its end."""
+
+    limited: Sequence[Limited]
+    left: Mapping[tuple[int, str], int]
+
+
 class TimeLimits(LeaderLoop):
     """Ends executions that have outlasted their limit."""
 
@@ -92,9 +103,9 @@ class TimeLimits(LeaderLoop):
         if self._epoch != term.epoch:
             self._epoch = term.epoch
             self._places, self._running, self._queued = {}, {}, set()
-        limited = await self._db.read(_look)
+        look: _Look = await self._db.read(_look)
         now = self.clock.monotonic()
-        since = self._watch(limited, now)
+        limited, since = look.limited, self._watch(look, now)
         due = {one.id: since[one.id] + one.timeout + self._patience(one) for one in limited if one.id in since}
         overdue = sorted((instant, one) for one, instant in due.items() if instant <= now)[:_ENDED_AT_ONCE]
         if overdue:
@@ -106,17 +117,17 @@ class TimeLimits(LeaderLoop):
     def _patience(self, one: Limited) -> float:
         return self._grace * OURS_GET if one.ours else self._grace
 
-    def _watch(self, limited: Iterable[Limited], now: float) -> dict[int, float]:
+    def _watch(self, look: _Look, now: float) -> dict[int, float]:
         """Since when each of those that can be judged has been running, at the latest."""
         by_place: dict[tuple[int, str], list[Limited]] = {}
-        for one in limited:
+        for one in look.limited:
             by_place.setdefault((one.job_id, normal_address(one.address)), []).append(one)
         places = {key: self._place(key, some, now) for key, some in by_place.items()}
         since: dict[int, float] = {}
         running: dict[int, float] = {}
         queued: set[int] = set()
         for key, some in by_place.items():
-            room = _room(some)
+            room = _room(some, look.left.get(key, 0))
             for rank, one in enumerate(sorted(some, key=lambda each: (each.sent_at, each.id))):
                 if rank >= room:
                     queued.add(one.id)
@@ -159,16 +170,20 @@ class TimeLimits(LeaderLoop):
             loop.wake()  # a retry may wait for dispatch, a delay may have begun
 
 
-def _room(some: Sequence[Limited]) -> int:
-    """How many of these may run beside each other. Without a queue none of them waits."""
+def _room(some: Sequence[Limited], left: int) -> int:
+    """How many of these may run beside each other. Without a queue none of them waits for another."""
     strategy = some[0].block_strategy
-    if strategy == BlockStrategy.SERIAL_EXECUTION:
-        return 1
-    return some[0].concurrency if strategy == BlockStrategy.CONCURRENT else len(some)
+    if strategy == BlockStrategy.CONCURRENT:
+        return some[0].concurrency
+    room = 1 if strategy == BlockStrategy.SERIAL_EXECUTION else len(some)
+    return max(0, room - left) if some[0].overlap == Overlap.CLUSTER else room
 
 
-def _look(connection: Connection) -> list[Limited]:
-    return list(list_limited(connection))
+def _look(connection: Connection) -> _Look:
+    ended = list_all_unconfirmed(connection, queued=False)
+    # An executor of another make says only that it is busy with the job: that may be one of those that are watched.
+    left = Counter((one.job_id, normal_address(one.executor_address or "")) for one in ended if one.incarnation)
+    return _Look(list(list_limited(connection)), left)
 
 
 def _find(connection: Connection, overdue: Sequence[tuple[int, int]]) -> list[_Overdue]:

@@ -250,7 +250,7 @@ def _doubts(connection: Connection, after: int) -> tuple[list[Doubt], list[tuple
 def _doubt(execution: Execution, since: int, job: Job, source: Job, group: Group, entry: ExecutorEntry | None) -> Doubt:
     # One that has left the registry but has an incarnation is ours, and ours can be asked.
     left = (
-        frozenset({Extension.RESEND, Extension.SECRETS, Extension.RUN_KEY, Extension.LOG_LEVEL})
+        frozenset({Extension.RESEND, Extension.SECRETS, Extension.RUN_KEY, Extension.LOG_LEVEL, Extension.OVERLAP})
         if execution.incarnation
         else frozenset[str]()
     )

@@ -45,8 +45,9 @@ What happens when something dies:
 * *A handler that will not end.* A kill, a time limit, a covering trigger, another version and a stop all use the ladder
   of ``ending``: flag, performer, exception, and after ``kill_grace`` the thread is left behind, counted and shown, for
   Python cannot end a thread. A time limit reports 502 before the ladder, the others report 500 after it and say whether
-  the handler ended. What was left behind keeps its job from going on until it is gone or ``abandoned_hold`` has passed;
-  a covering trigger does not wait for it. An overlap is written into both logs.
+  the handler ended. A job that must not overlap on any executors waits until what was left behind is gone. Other jobs
+  wait until ``abandoned_hold`` has passed, and their covering triggers do not wait for it. An overlap is written into
+  both logs.
 * *A script, a command, a worker.* One failed execution, with the exit value or the signal. Ending one ends everything
   it has started, and all of them end with the executor, however that dies.
 

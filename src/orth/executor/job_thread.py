@@ -7,10 +7,11 @@ many threads execute, and in one thread: the one that has called ``init`` stays 
 the concurrency applies to what starts later: nothing is killed for it, and surplus threads leave when they are done.
 
 An execution that is ended climbs down the ladder of ``ending`` in a thread of its own, so whoever asked need not wait.
-One that could not be ended keeps its place: the job's next execution waits until it is gone, for two executions of a
-serial job must not overlap in secret. That wait is bounded by ``abandoned_hold``, and COVER_EARLY, which wants the
-newest at any price, does not wait at all; then the overlap is written into both logs. A job is not idle while such a
-one is inside: forgotten with its thread, it would overlap with the next in secret after all.
+One that could not be ended keeps its place: the job's next execution waits until it is gone. If the job must not
+overlap on any executors (``overlap`` is ``cluster``), it waits however long that takes. If each executor decides for
+itself, the wait is bounded by ``abandoned_hold``, and COVER_EARLY, which wants the newest at any price, does not wait
+at all; then the overlap is written into both logs. A job is not idle while such a one is inside: forgotten with its
+thread, it would overlap with the next in secret after all.
 
 All that is here is guarded by the job's own lock: under load job threads take it for every execution, and one lock for
 all jobs would be handed from one sleeping thread to the next. Methods that say "under the lock" expect it to be held.
@@ -29,7 +30,7 @@ from typing import Protocol
 
 from orth.clock import SystemClock
 from orth.domain.executions import FAILURE, TIMED_OUT
-from orth.domain.jobs import BlockStrategy
+from orth.domain.jobs import BlockStrategy, Overlap
 from orth.domain.reasons import ReportedReason
 from orth.errors import Unavailable
 from orth.executor.context import JobContext, Outcome
@@ -53,6 +54,11 @@ def concurrency_of(request: RunRequest) -> int:
     return request.executor_concurrency if request.executor_block_strategy is BlockStrategy.CONCURRENT else 1
 
 
+def is_exclusive(request: RunRequest) -> bool:
+    """Whether nothing of the job may run beside what could not be ended."""
+    return request.overlap is Overlap.CLUSTER and request.executor_block_strategy is not BlockStrategy.CONCURRENT
+
+
 class House(Protocol):
     """What a job needs of the whole: see ``JobThreads``."""
 
@@ -73,6 +79,8 @@ class JobThread:
         self.handler = handler
         """The handler of its newest trigger."""
         self.concurrency = 1
+        self.exclusive = is_exclusive(first)
+        """Whether nothing of the job may run beside what could not be ended, as its newest trigger says."""
         self.queue: deque[Accepted] = deque()
         self.held: set[Accepted] = set()
         """Came before their time, and are put into the queue when it has come."""
@@ -99,7 +107,7 @@ class JobThread:
     def load(self) -> int:
         """Triggers that run or wait here, and places kept by what could not be ended."""
         with self.lock:
-            return len(self.queue) + len(self.held) + len(self.running) + sum(self.left_behind.values())
+            return len(self.queue) + len(self.held) + len(self.running) + self._kept_places()
 
     @property
     def idle(self) -> bool:
@@ -117,6 +125,7 @@ class JobThread:
             if not self.overtaken(accepted):
                 self._newest = accepted.number
                 self.concurrency = concurrency_of(accepted.request)
+                self.exclusive = is_exclusive(accepted.request)
                 self.handler = accepted.handler
             self.held.discard(accepted)
             self.queue.append(accepted)
@@ -259,9 +268,14 @@ class JobThread:
         if len(self.queue) <= promised:
             return False
         places = len(self.running) + promised
-        if self.left_behind and self.queue[0].request.executor_block_strategy is not BlockStrategy.COVER_EARLY:
-            places += sum(self.left_behind.values())
+        covers = self.queue[0].request.executor_block_strategy is BlockStrategy.COVER_EARLY
+        if self.left_behind and (self.exclusive or not covers):
+            places += self._kept_places()
         return places < self.concurrency
+
+    def _kept_places(self) -> int:
+        """How many places are kept by what could not be ended. Under the lock."""
+        return len(self.left_behind) if self.exclusive else sum(self.left_behind.values())
 
     def _work(self, accepted: Accepted | None = None) -> None:
         """Carry out one after the other; the first may have been begun by the thread before."""

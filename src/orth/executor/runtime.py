@@ -77,6 +77,7 @@ EXTENSIONS = (
     Extension.RUN_KEY,
     Extension.LOG_LEVEL,
     Extension.PROOFS,
+    Extension.OVERLAP,
 )
 _MAY_CHANGE_AVAILABILITY = (CallbacksDelivered, OutboxRecovered, OutboxUnwritable, TriggerRefused)
 _GOODBYE = 2.0

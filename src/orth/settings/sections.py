@@ -364,7 +364,8 @@ class ExecutorSection(Section):
         _seconds(5), "How long an execution that is killed or out of time may take to end before it is left behind."
     )
     abandoned_hold: Duration = _setting(
-        timedelta(minutes=5), "How long a job waits for an execution that was left behind before it runs the next one."
+        timedelta(minutes=5),
+        "How long a job with overlap executor waits for an execution that was left behind before the next one runs.",
     )
     scripts: ScriptKinds = _setting(
         (),

@@ -27,6 +27,7 @@ class Limited:
     """Seconds."""
     block_strategy: str
     concurrency: int
+    overlap: str
 
 
 def list_limited(connection: Connection) -> Iterable[Limited]:
@@ -43,6 +44,7 @@ def list_limited(connection: Connection) -> Iterable[Limited]:
             jobs.c.executor_timeout,
             jobs.c.executor_block_strategy,
             jobs.c.executor_concurrency,
+            jobs.c.overlap,
         )
         .select_from(executions.join(jobs, jobs.c.id == executions.c.job_id))
         .where(executions.c.phase.in_(_SENT), jobs.c.executor_timeout > 0)
@@ -63,5 +65,6 @@ def list_limited(connection: Connection) -> Iterable[Limited]:
                 row.executor_timeout,
                 row.executor_block_strategy,
                 row.executor_concurrency,
+                row.overlap,
             )
         after = rows[-1].id

@@ -330,7 +330,7 @@ def _excerpt(text: str) -> str:
 
 _SAID_IF_SET = (
     *("resend_to", "start_in", "start_tick", "tick_of", "app_name", "source_digest", "draft", "secrets"),
-    *("run_key", "attempt", "job_name", "report_key", "log_level"),
+    *("run_key", "attempt", "job_name", "report_key", "log_level", "overlap"),
 )
 _NOT_IN_XXL = {"executor_concurrency", "schedule_time", *_SAID_IF_SET}
 

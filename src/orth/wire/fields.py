@@ -158,7 +158,7 @@ def block_strategy(value: object) -> BlockStrategy:
 
 
 def known_overlap(value: object) -> Overlap | None:
-    """What a handler's author proposes; a newer executor may propose what this version does not know."""
+    """What a coordinator or a handler's author says; a newer one may say what this version does not know."""
     return Overlap(value) if isinstance(value, str) and value in set(Overlap) else None
 
 

@@ -86,6 +86,7 @@ class Extension(StrEnum):
     REPORT_KEY = "report-key"  # /run takes reportKey, which comes back with every word about the execution
     LOG_LEVEL = "log-level"  # /run takes logLevel
     PROOFS = "proofs"  # answers to signed triggers are proved
+    OVERLAP = "overlap"  # /run takes overlap and starts nothing beside a handler that could not be ended
 
 
 NEVER_HAD = "which never had it"
@@ -149,6 +150,9 @@ class RunRequest(Message):
     job_name: JobName | None = None
     log_level: RunLogLevel = None
     """From which level on the log of this execution has what is logged; None: as its handler has it."""
+    overlap: Annotated[Overlap | None, BeforeValidator(known_overlap)] = None
+    """Where the block strategy of its job holds. With ``cluster`` the job waits for a handler that could not be ended,
+    however long that works."""
 
     secrets: Secrets | None = Field(None, repr=False)
     """The values of the secrets that its job names, by name. Never logged, and kept only as long as the request."""
