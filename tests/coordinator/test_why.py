@@ -11,8 +11,9 @@ from orth.domain import reasons
 from orth.domain.executions import Execution, Phase, Status, Turn
 from orth.domain.fires import FireDecision
 from orth.domain.handoffs import PastHandoff, Reason
-from orth.domain.jobs import Job, RouteStrategy, TriggerCause
+from orth.domain.jobs import Job, Overlap, RouteStrategy, TriggerCause
 from orth.domain.nodes import StillWorking
+from orth.domain.overlap import BlockedBy, BlockingExecution
 
 WHY_TEXTS = Path(__file__).parents[2] / "console/src/i18n/locales/en/why.json"
 NOW = 1_750_000_000_000  # 2025-06-15T15:06:40Z
@@ -36,6 +37,12 @@ SENT = replace(OPENED, phase=Phase.DISPATCHING, executor_address="http://a:1", i
 
 def told(execution: Execution, *notes: Step, job: Job | None = JOB, next_attempt: int | None = None) -> Explanation:
     return explain(Record(execution, job, None, notes, next_attempt), PATIENCE, NOW)
+
+
+def blocked(by: BlockingExecution, execution: Execution | None = None) -> Explanation:
+    """The story of an execution that waits for another one of its job."""
+    waits = execution or replace(OPENED, reason_code=reasons.BUSY_ELSEWHERE)
+    return explain(Record(waits, JOB, None, (), blocking=by), PATIENCE, NOW)
 
 
 def test_the_cause_comes_first_and_then_what_the_ledger_says() -> None:
@@ -231,6 +238,7 @@ def test_every_sentence_about_what_follows_is_made_of_its_facts() -> None:
         told(replace(OPENED, reason_code=reasons.CIRCUIT_OPEN)),
         told(replace(OPENED, reason_code=reasons.QUEUE_FULL)),
         told(replace(OPENED, reason_code=reasons.BUSY_ELSEWHERE)),
+        *(blocked(BlockingExecution(5, kind, "http://b:1", NOW + 9)) for kind in BlockedBy),
         told(SENT),
         *(told(replace(SENT, phase=Phase.UNKNOWN), *notes) for notes in ((), (doubt,))),
         *(told(replace(SENT, phase=Phase.UNKNOWN, incarnation=None), *notes) for notes in ((), (doubt,))),
@@ -303,6 +311,31 @@ def test_who_was_chosen_has_the_time_when_it_took_it_unless_something_came_betwe
 def test_a_deleted_job_does_not_stop_the_story() -> None:
     assert told(SENT, job=None).steps[-1].text == "http://a:1 was chosen."
     assert "600 s" in told(replace(SENT, phase=Phase.RUNNING, trigger_code=200), job=None).next
+
+
+def test_one_that_waits_for_its_job_says_what_for_at_this_moment() -> None:
+    then = Step(reasons.BUSY_ELSEWHERE, "Another execution of the job might be running at http://a:1.", NOW)
+    waits = replace(OPENED, reason_code=reasons.BUSY_ELSEWHERE)
+    ahead = BlockingExecution(5, BlockedBy.AHEAD, "http://b:1", NOW + 9)
+    story = explain(Record(waits, JOB, None, (then,), blocking=ahead), PATIENCE, NOW)
+    assert story.summary.startswith(
+        "Execution 5 of the same job was sent ahead to http://b:1, where this one cannot go"
+    )
+    assert "2025-06-15T15:06:40.009Z" in story.summary
+    assert told(waits, then).next.startswith("It waits for other executions of its job: they may still be running")
+
+
+def test_one_behind_a_handler_that_never_returns_says_how_to_free_it() -> None:
+    ended = BlockingExecution(5, BlockedBy.ENDED, "http://a:1")
+    queued = replace(SENT, phase=Phase.DISPATCHED, trigger_code=200)
+    for execution in (queued, replace(OPENED, reason_code=reasons.BUSY_ELSEWHERE)):
+        story = blocked(ended, execution)
+        assert story.following.code is NextCode.WAITS_FOR_ENDED
+        assert "Execution 5 of the same job has ended, but its handler may still work at http://a:1" in story.next
+        assert "restart that executor" in story.next
+    alone = replace(JOB, overlap=Overlap.EXECUTOR)
+    beside = explain(Record(queued, alone, None, (), blocking=ended), PATIENCE, NOW)
+    assert beside.following.code is NextCode.RUNS
 
 
 def test_one_that_waits_its_turn_names_the_one_before_it() -> None:

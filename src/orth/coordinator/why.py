@@ -18,6 +18,7 @@ from orth.domain.fires import FireDecision
 from orth.domain.handoffs import PastHandoff, Reason
 from orth.domain.jobs import Job, TriggerCause, longest_silence
 from orth.domain.nodes import StillWorking
+from orth.domain.overlap import BlockedBy, BlockingExecution, is_guarded
 from orth.domain.reasons import REASONS
 
 Fact = str | int | float
@@ -41,6 +42,10 @@ class NextCode(StrEnum):
     WAITS_IN_QUEUE = "waits_in_queue"
     WAITS_ITS_TURN = "waits_its_turn"
     WAITS_FOR_JOB = "waits_for_job"
+    WAITS_FOR_RUNNING = "waits_for_running"
+    WAITS_FOR_ENDED = "waits_for_ended"
+    WAITS_FOR_EARLIER = "waits_for_earlier"
+    WAITS_FOR_AHEAD = "waits_for_ahead"
     RUNS = "runs"
     TRIED_AGAIN = "tried_again"
     NOTHING = "nothing"
@@ -109,6 +114,8 @@ class Record:
     """Its place among those of its job that wait on the executor, if it waits there."""
     hands: Sequence[PastHandoff] = ()
     """The coordinators that took it over, in order."""
+    blocking: BlockingExecution | None = None
+    """The execution of its job that it waits for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,6 +309,8 @@ def _next(record: Record, patience: Patience, now: int) -> Following:
             return _after_the_end(record)
         case Phase.DISPATCHED if record.turn is not None:
             return _its_turn(address, record.turn)
+        case Phase.DISPATCHED if record.blocking is not None and _must_not_overlap(record):
+            return _blocked_by(record.blocking)
         case _:
             lost = (record.job.lost_after if record.job else 0) or patience.lost
             told = (
@@ -413,6 +422,38 @@ def _offered(record: Record, patience: Patience) -> Following:
 _BUSY_HINT = "Kill that one, or set the job's overlap to executor, if this one should not wait."
 
 
+def _must_not_overlap(record: Record) -> bool:
+    return record.job is not None and is_guarded(record.job)
+
+
+def _blocked_by(one: BlockingExecution) -> Following:
+    """What an execution waits for at this moment."""
+    which = f"Execution {one.id} of the same job"
+    facts: dict[str, Fact] = {"execution": one.id, "address": one.place}
+    match one.kind:
+        case BlockedBy.RUNNING:
+            told = (
+                f"{which} may still be running at {one.place}. This one is sent when it may go there, or when that one "
+            )
+            return Following(NextCode.WAITS_FOR_RUNNING, f"{told}has ended. {_BUSY_HINT}", facts)
+        case BlockedBy.ENDED:
+            told = (
+                f"{which} has ended, but its handler may still work at {one.place}: that executor has not confirmed "
+                "the end. This one begins when it has. If the handler never returns, restart that executor."
+            )
+            return Following(NextCode.WAITS_FOR_ENDED, told, facts)
+        case BlockedBy.EARLIER:
+            told = f"{which} was due earlier and has to wait as well. This one is sent after it."
+            return Following(NextCode.WAITS_FOR_EARLIER, told, {"execution": one.id})
+        case BlockedBy.AHEAD:
+            begins = iso(one.begins or 0)
+            told = (
+                f"{which} was sent ahead to {one.place}, where this one cannot go now, and begins at {begins}. "
+                "This one is sent when that one has ended."
+            )
+            return Following(NextCode.WAITS_FOR_AHEAD, told, {**facts, "at": begins})
+
+
 def _waiting(record: Record, patience: Patience, now: int) -> Following:
     execution = record.execution
     due = execution.not_before
@@ -422,7 +463,10 @@ def _waiting(record: Record, patience: Patience, now: int) -> Following:
         told = f"{REASONS[reasons.CIRCUIT_OPEN]} It is looked at again every second and fails after {until}."
         return Following(NextCode.LEFT_ALONE, told, {"until": until})
     if execution.reason_code == reasons.BUSY_ELSEWHERE:
-        return Following(NextCode.WAITS_FOR_JOB, f"{REASONS[reasons.BUSY_ELSEWHERE]} {_BUSY_HINT}")
+        if record.blocking is not None:
+            return _blocked_by(record.blocking)
+        told = f"{REASONS[reasons.BUSY_ELSEWHERE]} It is sent as soon as that is over."
+        return Following(NextCode.WAITS_FOR_JOB, told)
     if execution.reason_code in (reasons.PEER_FULL, reasons.CHANNELS_AWAY, reasons.QUEUE_FULL):
         told = f"{REASONS[execution.reason_code]} It is looked at again every second."
         return Following(NextCode.LOOKED_AT_AGAIN, told)

@@ -17,6 +17,7 @@ Tests of code run beside their job and do not count.
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from orth.domain.executions import Execution, Phase
 from orth.domain.jobs import BlockStrategy, Job, Overlap
@@ -214,6 +215,27 @@ class Discard:
     """The job is busy, and its block strategy discards what comes meanwhile."""
 
     message: str
+
+
+class BlockedBy(StrEnum):
+    """What keeps an execution from being sent, or from beginning."""
+
+    RUNNING = "running"  # may be running
+    ENDED = "ended"  # has ended here, and its executor has not confirmed that
+    EARLIER = "earlier"  # was due earlier and waits as well
+    AHEAD = "ahead"  # was sent ahead to an executor where this one cannot go
+
+
+@dataclass(frozen=True, slots=True)
+class BlockingExecution:
+    """The execution of the same job that another one waits for."""
+
+    id: int
+    kind: BlockedBy
+    place: str = ""
+    """Its address, or the queue in which it is."""
+    begins: int | None = None
+    """When one may begin that was sent ahead."""
 
 
 def is_guarded(job: Job) -> bool:

@@ -110,8 +110,8 @@ REASONS: Mapping[str, str] = {
     NOBODY_TOOK_IT: "It waited in its queue for longer than an execution may, and no executor took it.",
     OFFERED_AGAIN: "What was in its queue is gone and nobody has it, so it was put there again.",
     PEER_FULL: "It waits for its turn: the executor has more triggers waiting than it takes at once.",
-    BUSY_ELSEWHERE: "Another execution of the job may still be running on an executor that this one cannot go to "
-    "now. It is sent when that one has ended.",
+    BUSY_ELSEWHERE: "It waits for other executions of its job: they may still be running, were sent ahead to where it "
+    "cannot go, or were due before it.",
     ASKED: "FAILOVER or BUSYOVER asked the addresses in order and chose another than the first.",
     PLANNED: "It waits for the instant before which it must not start.",
     HANDED_BACK: "The coordinator that was to send it stopped; the next one sends it.",

@@ -37,6 +37,17 @@ from orth.store.tables import executions, has_outcome, unconfirmed_ends
 _IDS_PER_STATEMENT = 500
 _ENDS_PER_STATEMENT = 1_000
 
+due_at: ColumnElement[int] = func.coalesce(executions.c.not_before, executions.c.trigger_time)
+shard_of_overlap: ColumnElement[int] = case(
+    (executions.c.shard_total > literal_column("1"), executions.c.shard_index), else_=literal_column(str(WHOLE))
+)
+waits_for_job = and_(executions.c.phase == Phase.OPENED, executions.c.reason_code == BUSY_ELSEWHERE)
+
+
+def overlaps_with(index: ColumnElement[int], shard: int) -> ColumnElement[bool]:
+    """Whether executions of this index overlap with one of the index ``shard``."""
+    return true() if shard == WHOLE else index.in_((shard, WHOLE))
+
 
 @dataclass(frozen=True, slots=True)
 class UnconfirmedEnd:
@@ -73,13 +84,13 @@ def _possibly_running(
     opened = (
         select(
             table.job_id,
-            _shard.label("overlap_shard"),
+            shard_of_overlap.label("overlap_shard"),
             table.executor_address,
             table.phase,
             table.reason_code,
             case((is_ahead, table.not_before), else_=0).label("not_until"),
             func.count(),
-            func.min(_DUE),
+            func.min(due_at),
             func.min(table.id),
         )
         .where(
@@ -114,7 +125,7 @@ def _possibly_running(
 
 def jobs_waiting(connection: Connection) -> set[int]:
     """The jobs of which executions wait because another one may be running."""
-    waiting = select(executions.c.job_id).where(_WAITING).distinct()
+    waiting = select(executions.c.job_id).where(waits_for_job).distinct()
     return set(connection.scalars(waiting))
 
 
@@ -122,8 +133,10 @@ def longest_waiting(connection: Connection, places: Mapping[Key, int]) -> list[i
     """The executions of jobs and shard indexes that wait and were due first, at most so many of each."""
     found: list[int] = []
     for (job_id, shard), count in sorted(places.items()):
-        oldest = select(executions.c.id).where(executions.c.job_id == job_id, has_outcome(0), _WAITING, _shard == shard)
-        found += connection.scalars(oldest.order_by(_DUE, executions.c.id).limit(count))
+        oldest = select(executions.c.id).where(
+            executions.c.job_id == job_id, has_outcome(0), waits_for_job, shard_of_overlap == shard
+        )
+        found += connection.scalars(oldest.order_by(due_at, executions.c.id).limit(count))
     return found
 
 
@@ -134,9 +147,9 @@ def covered_by(connection: Connection, covering: Execution) -> list[Execution]:
     earlier = select(executions).where(
         columns.job_id == covering.job_id,
         has_outcome(0),
-        true() if shard == WHOLE else _shard.in_((shard, WHOLE)),
+        overlaps_with(shard_of_overlap, shard),
         columns.id < covering.id,
-        or_(_WAITING, and_(columns.phase != Phase.OPENED, columns.queue.is_not(None))),
+        or_(waits_for_job, and_(columns.phase != Phase.OPENED, columns.queue.is_not(None))),
         columns.trigger_key.not_like(f"{TEST_KEY}%"),
         READABLE,
     )
@@ -211,13 +224,6 @@ def list_all_unconfirmed(connection: Connection, *, queued: bool) -> list[Unconf
         if len(some) < _ENDS_PER_STATEMENT:
             break
     return found
-
-
-_DUE = func.coalesce(executions.c.not_before, executions.c.trigger_time)
-_shard: ColumnElement[int] = case(
-    (executions.c.shard_total > literal_column("1"), executions.c.shard_index), else_=literal_column(str(WHOLE))
-)
-_WAITING = and_(executions.c.phase == Phase.OPENED, executions.c.reason_code == BUSY_ELSEWHERE)
 
 
 def _chunks(ids: Sequence[int]) -> Iterator[Sequence[int]]:

@@ -11,7 +11,7 @@ from orth.coordinator.http import executions
 from orth.coordinator.http.paging import cursor_of
 from orth.domain import reasons
 from orth.domain.executions import FAILURE, SUCCESS
-from orth.store.dispatching import record_unknown
+from orth.store.dispatching import put_back, record_unknown
 from orth.store.executions import Ending, end_executions
 from orth.store.notes import Note, add_notes
 from orth.store.tables import executions as stored
@@ -335,6 +335,18 @@ def test_what_runs_is_among_the_longest_by_its_time_so_far(own_site: Site) -> No
     ids = [ran(own_site, job_id, seconds) for seconds in (5, 9)]
     shown = admin.get("/api/v1/executions?sort=duration").json["items"]
     assert [one["id"] for one in shown] == [ids[1], running, ids[0]]
+
+
+def test_what_waits_for_its_job_is_told_for_which_execution(site: Site, admin: Caller) -> None:
+    address = "http://127.0.0.1:9999"
+    job_id = site.job()
+    running, waits = [site.execution(job_id) for _ in range(2)]
+    site.dispatched(running, address)
+    site.tx(put_back, [waits], None, "busy_elsewhere", 1, site.clock.now())
+    told = admin.get(f"{EXECUTIONS}/{waits}/why").json
+    facts = {"execution": running, "address": address}
+    assert (told["next_code"], told["next_facts"]) == ("waits_for_running", facts)
+    assert told["summary"].startswith(f"Execution {running} of the same job may still be running at {address}.")
 
 
 def test_what_waits_its_turn_on_an_executor_is_told_so(site: Site, admin: Caller) -> None:

@@ -22,6 +22,7 @@ from orth.domain.access import Permission
 from orth.domain.executions import TEST_KEY, Execution, Phase, Status, Turn, is_cancelled, status_of, tag
 from orth.domain.nodes import StillWorking
 from orth.errors import NotFound
+from orth.store.blocking import blocking_execution
 from orth.store.cluster_history import hands_of
 from orth.store.database import Connection
 from orth.store.execution_filters import Filter
@@ -313,6 +314,7 @@ def _record(connection: Connection, caller: Caller, execution_id: int, now: int)
         _app_name(connection, found.job_group),
         turns_of(connection, [found], now).get(found.id),
         hands_of(connection, {found.id}).get(found.id, ()),
+        blocking_execution(connection, found, now),
     )
 
 
