@@ -59,6 +59,10 @@ class HandClock:
         self._monotonic += seconds
         self._now += round(seconds * 1000)
 
+    def set_back(self, seconds: float) -> None:
+        """Let somebody correct the time of day."""
+        self._now -= round(seconds * 1000)
+
 
 class Ears(Events):
     """Events that remember what they were told."""

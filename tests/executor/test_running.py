@@ -56,6 +56,22 @@ def test_a_return_value_becomes_the_message(app: Handlers, shop: Shop) -> None:
     assert shop.carry_out(request(2, "nothing")).handle_msg == ""
 
 
+def test_how_long_the_handler_ran_is_measured_on_the_monotonic_clock(
+    app: Handlers, shop: Shop, clock: HandClock
+) -> None:
+    """The clock of the machine may be set meanwhile, and the result may be delivered at any time after."""
+
+    @app.job
+    def slow() -> None:
+        clock.advance(2.5)
+        clock.set_back(60)
+
+    app.job("quick")(lambda: None)
+    assert shop.carry_out(request(1, "slow")).duration_ms == 2_500
+    assert "200 after 2.500 s" in shop.text(1)
+    assert shop.carry_out(request(2, "quick")).duration_ms == 0
+
+
 def test_the_handler_sees_its_execution(app: Handlers, shop: Shop) -> None:
     seen: list[JobContext] = []
 

@@ -146,6 +146,18 @@ async def test_the_whole_walk(db: Database) -> None:
     assert (won.start_time, won.handle_time, won.trigger_msg) == (NOW + 4, NOW + 9, "no answer")
 
 
+@pytest.mark.parametrize(("measured", "kept"), [(None, None), (0, 0), (3, 3), (9_999, 7)])
+async def test_the_measured_duration_is_kept_as_far_as_it_can_be(
+    db: Database, measured: int | None, kept: int | None
+) -> None:
+    """Nothing ran longer than since it was opened."""
+    [number] = await db.tx(open_some, 1)
+    await db.tx(assign, number)
+    [won] = await db.tx(end_executions, [success(number, start_time=NOW, duration_ms=measured)], NOW + 7)
+    assert won == await db.read(execution, number)
+    assert won.duration_ms == kept
+
+
 async def test_the_oldest_are_taken_first_up_to_the_limit(db: Database) -> None:
     ids = await db.tx(open_some, 5)
     await db.tx(assign, ids[1])

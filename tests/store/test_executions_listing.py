@@ -239,6 +239,19 @@ async def test_the_longest_come_first_page_by_page(db: Database, limit: int) -> 
     assert all(page.whole for page in pages)
 
 
+async def test_a_late_result_makes_nothing_longer(db: Database) -> None:
+    def put(connection: Connection) -> list[int]:
+        late, long = open_some(connection, 2)
+        assign(connection, late, long)
+        done = {"trigger_code": SUCCESS, "handle_code": SUCCESS}
+        measured = Ending(execution_id=late, start_time=NOW, duration_ms=10, **done)
+        end_executions(connection, [measured, Ending(execution_id=long, start_time=NOW + 8_000, **done)], NOW + 9_000)
+        return [long, late]
+
+    expected = await db.tx(put)
+    assert (await _longest(db, Filter(), 5))[0] == expected
+
+
 RUNNING: dict[str, Any] = {"phase": Phase.RUNNING, "dispatch_time": NOW - 600, "schedule_time": None}
 
 

@@ -134,6 +134,14 @@ def test_how_long_it_took_is_never_absurd() -> None:
     assert duration(replace(one, start_time=NOW + 5000), NOW) == 0
 
 
+def test_what_an_executor_measured_is_how_long_it_took() -> None:
+    """However late its result is, and for whoever says nothing of when it began."""
+    one = replace(ended(took=9_000), start_time=NOW - 9_000)
+    assert duration(replace(one, duration_ms=24), NOW) == 24
+    assert duration(replace(one, duration_ms=0), NOW) == 0
+    assert duration(replace(one, duration_ms=24, trigger_code=FAILURE, handle_code=0), NOW) is None
+
+
 def test_what_never_began_took_no_time() -> None:
     one = replace(ended((SUCCESS, FAILURE), took=1000), incarnation="of-node-1")
     assert duration(one, NOW) is None  # its executor says when something begins: this was killed or taken back before

@@ -201,7 +201,8 @@ class TestCallback:
 
     @pytest.mark.parametrize("time", ["null", '"2026-01-01 00:00:00"', "1.5", "-1", "{}", "99999999999999999999"])
     def test_the_time_only_informs(self, time: str) -> None:
-        (item,) = read_callback(f'[{{"logId":9,"handleCode":200,"logDateTim":{time},"startTime":{time}}}]'.encode())
+        times = f'"logDateTim":{time},"startTime":{time},"durationMs":{time}'
+        (item,) = read_callback(f'[{{"logId":9,"handleCode":200,{times}}}]'.encode())
         assert item == CallbackItem(log_id=9, handle_code=200)
 
     @pytest.mark.parametrize(
@@ -219,6 +220,11 @@ class TestCallback:
         (item,) = read_callback(f'[{{"logId":9,"handleCode":200,{times}}}]'.encode())
         assert isinstance(item, CallbackItem)
         assert item.log_date_time == read
+
+    @pytest.mark.parametrize(("written", "duration"), [("0", 0), ("17", 17), ('"17"', 17)])
+    def test_the_measured_duration_may_be_nothing(self, written: str, duration: int) -> None:
+        (item,) = read_callback(f'[{{"logId":9,"handleCode":200,"durationMs":{written}}}]'.encode())
+        assert item == CallbackItem(log_id=9, handle_code=200, duration_ms=duration)
 
     @pytest.mark.parametrize("code", ["0", "-1", '"0"'])
     def test_a_code_that_says_nothing_is_a_failure(self, code: str) -> None:

@@ -8,7 +8,7 @@ import type { Execution } from '@/api/types';
 import { CopyButton } from '@/parts/CopyButton';
 import { visibleLines } from '@/parts/log/ansi';
 import { ProblemNotice } from '@/parts/ProblemNotice';
-import { Duration } from '@/parts/time/Duration';
+import { RanFor } from '@/parts/time/Duration';
 import { Instant } from '@/parts/time/Instant';
 import { WhyBox } from '@/parts/why/WhyBox';
 import { CutNote } from '@/status/CutNote';
@@ -50,9 +50,7 @@ export function StatusDetails({ execution }: { execution: Execution }) {
               <Fact name={t('ended')}>
                 <Instant at={one.handle_time} />
               </Fact>
-              <Fact name={t('took')}>
-                {one.start_time && one.handle_time ? <Duration from={one.start_time} to={one.handle_time} /> : '–'}
-              </Fact>
+              <Fact name={t('took')}>{one.handle_time ? <RanFor run={one} /> : '–'}</Fact>
             </>
           )}
         </Half>

@@ -174,6 +174,7 @@ def _described(one: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "Triggered", one["trigger_time"]
     yield "Started", one["start_time"] or "-"
     yield "Ended", one["handle_time"] or "-"
+    yield "Ran", "-" if one.get("duration_ms") is None else f"{one['duration_ms'] / 1000:.3f} s"
     yield "Executor", one["executor_address"] or "-"
     if one["shard_total"] > 1:
         yield "Shard", f"{one['shard_index']} of {one['shard_total']}"

@@ -143,6 +143,7 @@ def _end(connection: Connection, items: Sequence[CallbackItem], now: int, avoid:
             handle_code=item.handle_code,
             handle_msg=item.handle_msg or "",
             start_time=item.start_time,
+            duration_ms=item.duration_ms,
             reported_reason=None if item.handle_code == SUCCESS else _reason(item),
             confirmed=not item.still_inside,
         )

@@ -27,7 +27,7 @@ from orth.coordinator.facts import ExecutionFinished
 from orth.coordinator.planning import schedule_of
 from orth.coordinator.triggering import open_children, open_retries, tell_opened
 from orth.domain import reasons
-from orth.domain.executions import EXECUTOR_MESSAGE_LIMIT, SUCCESS, Execution, Status, came_cut
+from orth.domain.executions import EXECUTOR_MESSAGE_LIMIT, SUCCESS, Execution, Status, came_cut, ran_for
 from orth.domain.jobs import Job, ScheduleType, TriggerCause
 from orth.events import Events
 from orth.store.ahead import RECALLS, skip_dropped
@@ -146,7 +146,7 @@ def tell(events: Events, finished: Sequence[Finished]) -> None:
     """Tell, after the commit, what has ended, and what that has opened."""
     for one in finished:
         execution = one.execution
-        began = execution.start_time or execution.trigger_time
+        took = ran_for(execution.duration_ms, execution.start_time or execution.trigger_time, execution.handle_time)
         reason = execution.trigger_msg if execution.status is Status.TRIGGER_FAILED else execution.handle_msg
         events.emit(
             ExecutionFinished(
@@ -154,7 +154,7 @@ def tell(events: Events, finished: Sequence[Finished]) -> None:
                 execution.job_id,
                 one.job.job_desc if one.job else f"job {execution.job_id}",
                 execution.tag,
-                max(0, (execution.handle_time or began) - began) / 1000,
+                (took or 0) / 1000,
                 execution.executor_address,
                 "" if execution.handle_code == SUCCESS else _first_line(reason),
                 execution.status,

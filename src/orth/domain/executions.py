@@ -181,6 +181,15 @@ def came_cut(message: str) -> bool:
     return len(message) >= EXECUTOR_MESSAGE_LIMIT or _LEFT_OUT.search(message) is not None
 
 
+def ran_for(duration_ms: int | None, start_time: int | None, handle_time: int | None) -> int | None:
+    """How long an execution ran, in ms: as its executor measured, else from its start until its result arrived. None
+    while it is open, and where nobody knows that it ran.
+    """
+    if handle_time is None or duration_ms is not None:
+        return duration_ms
+    return None if start_time is None else max(0, handle_time - start_time)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Execution:
     """One firing of one job on one executor; its id is the ``logId`` of the wire."""
@@ -196,6 +205,7 @@ class Execution:
     trigger_time: int  # when it was opened
     start_time: int | None = None
     handle_time: int | None = None
+    duration_ms: int | None = None  # how long its handler ran, as its executor measured
     addresses: tuple[str, ...] = ()  # given with the trigger; empty = the group's
     executor_address: str | None = None
     incarnation: str | None = None  # of the executor it was sent to

@@ -373,7 +373,8 @@ class JobThread:
             told = "".join(traceback.format_exception(bug))
             message = f"The executor failed to carry it out: {bug!r}\n{told}"
             outcome = Outcome(FAILURE, message, reason=ReportedReason.EXECUTOR_FAILED)
-            return conclude(accepted.request, accepted.ending or outcome, accepted.started, tools.incarnation)
+            spent = accepted.spent(tools.clock)
+            return conclude(accepted.request, accepted.ending or outcome, spent, tools.incarnation)
         finally:
             self._pass(accepted)
 
@@ -492,8 +493,8 @@ class JobThread:
                 self._call_up()
 
     def _settle(self, accepted: Accepted, outcome: Outcome, *, inside: bool = False) -> bool:
-        incarnation = self._house.tools.incarnation
-        item = conclude(accepted.request, outcome, accepted.started, incarnation, inside=inside)
+        tools = self._house.tools
+        item = conclude(accepted.request, outcome, accepted.spent(tools.clock), tools.incarnation, inside=inside)
         return self._house.settle(accepted, item)
 
 

@@ -215,7 +215,7 @@ class JobThreads:
         if not accepted.settle():
             return False
         self._report(item)
-        took = 0.0 if item.start_time is None else (self.tools.clock.now() - item.start_time) / 1000
+        took = (item.duration_ms or 0) / 1000
         job_id = accepted.request.job_id
         self.tools.events.emit(ExecutionFinished(item.log_id, job_id, item.handle_code, took))
         # All job threads come here, and a lock they shared would be handed from one sleeping thread to the next. Each
@@ -310,7 +310,8 @@ class JobThreads:
             told = f"{'Cut short' if begun else 'Not executed'}: {why}."
             outcome = Outcome(FAILURE, told, reason=ReportedReason.EXECUTOR_STOPPED)
             if accepted.settle():
-                self._report(conclude(accepted.request, outcome, accepted.started, self.tools.incarnation))
+                spent = accepted.spent(self.tools.clock)
+                self._report(conclude(accepted.request, outcome, spent, self.tools.incarnation))
                 cut_short += [context] if (context := self.tools.contexts.get(log_id)) else []
         return cut_short
 

@@ -55,7 +55,7 @@ from orth.executor.queue_link import QueueLink
 from orth.executor.queue_logs import LogFeed
 from orth.executor.queue_reports import Outgoing, Reports, Taken, Worker
 from orth.executor.run_logs import RunLogs
-from orth.executor.running import conclude
+from orth.executor.running import NOT_BEGUN, conclude
 from orth.loop import Loop
 from orth.wire.channel_calls import ChannelCalls
 from orth.wire.channel_messages import Dispatch, Standing, may_start
@@ -224,7 +224,7 @@ class QueueTransport:
             outcome = Outcome(FAILURE, told, reason=ReportedReason.EXECUTOR_STOPPED)
             for taken in executions:
                 self.link.taken[taken.id] = taken
-                self._outbox.add(conclude(taken.dispatch.trigger, outcome, None, self._worker.incarnation))
+                self._outbox.add(conclude(taken.dispatch.trigger, outcome, NOT_BEGUN, self._worker.incarnation))
         else:
             self._events.emit(ExecutionsReturned(len(executions)))
 

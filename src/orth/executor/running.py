@@ -112,6 +112,17 @@ class Tools:
     """What no execution writes."""
 
 
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """When an execution began, in epoch milliseconds, and how long it ran; None where it never began."""
+
+    started: int | None
+    duration_ms: int | None
+
+
+NOT_BEGUN = Spent(None, None)
+
+
 @dataclass(slots=True, eq=False)
 class Accepted:
     """A trigger this executor has said yes to."""
@@ -127,6 +138,8 @@ class Accepted:
     """Why it is being ended from outside. Then this is how it ends, whatever the handler has to say."""
     started: int | None = None
     """When it began, in epoch milliseconds."""
+    began: float = 0.0
+    """The same on the monotonic clock."""
     place: int | None = None
     """In the turnstile, while its thread is on the way from sleep to the handler."""
     _claim: list[None] = field(default_factory=lambda: [None], repr=False)
@@ -135,6 +148,12 @@ class Accepted:
     def settled(self) -> bool:
         """Whether its result is decided."""
         return not self._claim
+
+    def spent(self, clock: Clock) -> Spent:
+        """When it began, and how long it has run by now."""
+        if self.started is None:
+            return NOT_BEGUN
+        return Spent(self.started, max(0, round((clock.monotonic() - self.began) * 1000)))
 
     def settle(self) -> bool:
         """Whether the caller may report its result: true once. Taking the last of a list is one step for Python."""
@@ -152,6 +171,7 @@ def carry_out(
     called just before the handler.
     """
     request = accepted.request
+    accepted.began = tools.clock.monotonic()
     started = accepted.started = tools.clock.now()
     context = begin(request, accepted.handler, tools)
     try:
@@ -161,13 +181,14 @@ def carry_out(
         begun()
         with entered(context):
             outcome = perform(accepted, performer, context)
+        spent = accepted.spent(tools.clock)
         outcome = replace(outcome, message=context.mask.hide(outcome.message))
-        write_end(context, outcome, tools.clock.now() - started)
+        write_end(context, outcome, spent.duration_ms or 0)
     finally:
         tools.contexts.pop(request.log_id, None)
         tools.began.pop(request.log_id, None)
         context.run_log.close()
-    return conclude(request, outcome, started, tools.incarnation)
+    return conclude(request, outcome, spent, tools.incarnation)
 
 
 def begin(request: RunRequest, handler: Handler, tools: Tools) -> JobContext:
@@ -293,9 +314,7 @@ def write_end(context: JobContext, outcome: Outcome, took: int) -> None:
     context.run_log.remark(f"--- execution ends: {told}")
 
 
-def conclude(
-    request: RunRequest, outcome: Outcome, started: int | None, incarnation: str, *, inside: bool = False
-) -> Result:
+def conclude(request: RunRequest, outcome: Outcome, spent: Spent, incarnation: str, *, inside: bool = False) -> Result:
     """The result as it is reported; the message loses its middle when it is too long. ``inside``: the handler has not
     returned.
     """
@@ -305,7 +324,8 @@ def conclude(
         log_date_time=request.log_date_time,
         handle_code=outcome.code,
         handle_msg=outcome.message,
-        start_time=started,
+        start_time=spent.started,
+        duration_ms=spent.duration_ms,
         incarnation=incarnation,
         final=outcome.final or None,
         reason=outcome.reason,

@@ -131,14 +131,15 @@ def find_longest(
 
 
 def _took(now: int) -> ColumnElement[int]:
-    """Milliseconds it ran, by the clock of its executor; -1 where that is not known. An open one whose start is not
-    told yet has run since its executor took it, but not before its time, unless it is known to wait there.
+    """Milliseconds it ran, as its executor measured or by its clock; -1 where that is not known. An open one whose
+    start is not told yet has run since its executor took it, but not before its time, unless it is known to wait there.
     """
     one = executions.c
     taken = func.coalesce(one.dispatch_time, one.offered_at)
     due = func.coalesce(one.schedule_time, taken)
     working = and_(one.phase.in_((Phase.DISPATCHED, Phase.RUNNING)), taken <= now, due <= now)
     return case(
+        (one.duration_ms.is_not(None), one.duration_ms),
         (one.handle_time >= one.start_time, one.handle_time - one.start_time),
         (one.phase == Phase.ENDED, -1),
         (one.start_time <= now, now - one.start_time),

@@ -97,6 +97,8 @@ class Ending:
     trigger_msg: str | None = None
     handle_msg: str | None = None
     start_time: int | None = None
+    duration_ms: int | None = None
+    """How long its handler ran, as its executor measured."""
     reason_code: str | None = None
     confirmed: bool = True
     """Whether it is known to have ended at its executor too, or counts as ended there."""
@@ -308,8 +310,14 @@ def _ending_values(row: Row[Any], ending: Ending, now: int) -> dict[str, Any]:
         "handle_msg": row.handle_msg if handle_msg is None else stored_message(handle_msg),
         "handle_time": now,
         "start_time": start_time,
+        "duration_ms": _measured(ending, row.trigger_time, now),
         "reason_code": reason,
     }
+
+
+def _measured(ending: Ending, trigger_time: int, now: int) -> int | None:
+    """What the executor measured; nothing ran longer than since it was opened."""
+    return None if ending.duration_ms is None else min(ending.duration_ms, max(0, now - trigger_time))
 
 
 def _ending_reason(row: Row[Any], ending: Ending, handle_code: int, now: int) -> str | None:
@@ -327,6 +335,7 @@ _CHANGING = (
     "handle_msg",
     "handle_time",
     "start_time",
+    "duration_ms",
     "reason_code",
 )
 

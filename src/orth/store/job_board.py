@@ -98,6 +98,7 @@ class Run:
     trigger_time: int
     start_time: int | None
     handle_time: int | None
+    duration_ms: int | None
     broadcast_id: int | None
 
 

@@ -76,11 +76,14 @@ def count_ends(connection: Connection, ended: Sequence[Execution], now: int) -> 
 
 
 def duration(one: Execution, ended_at: int) -> int | None:
-    """How long it ran, in ms; None where nobody knows that it did: it was taken back or killed before its turn, or was
-    lost. The executor's clock may be wrong: nothing starts before it was opened, or after its end.
+    """How long it ran, in ms: as its executor measured, else until its result arrived. None where nobody knows that it
+    did: it was taken back or killed before its turn, or was lost. The executor's clock may be wrong: nothing starts
+    before it was opened, or after its end.
     """
     if one.status is Status.TRIGGER_FAILED:
         return None
+    if one.duration_ms is not None:
+        return one.duration_ms
     start = one.start_time
     if start is None:
         # Executors of other makes never say when they begin: there what they have is taken to run.

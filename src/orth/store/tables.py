@@ -185,6 +185,7 @@ executions = table(
     Column("keyed_epoch", BigInteger),
     Column("root_id", BigInteger),  # the first attempt at what it does again; null = it is the first
     Column("log_level", String(8)),  # given with the trigger: null = as its job has it
+    Column("duration_ms", BigInteger),  # how long its handler ran, as its executor measured
     UniqueConstraint("job_id", "trigger_key", "shard_index", name="uq_log_trigger"),
     Index("ix_log_phase", "phase", "id"),
     Index("ix_log_job", "job_id", "id"),

@@ -197,6 +197,7 @@ def _result(item: object) -> CallbackItem | Malformed:
         "handleCode": number if number > 0 else FAILURE,
         "handleMsg": msg,
         "startTime": _positive(item.get("startTime")),
+        "durationMs": _natural(item.get("durationMs")),
         "incarnation": item.get("incarnation"),
         "final": True if item.get("final") is True else None,
         "reason": item.get("reason"),
@@ -221,6 +222,10 @@ def _report_key(value: object) -> str | None:
 
 
 def _positive(value: object) -> int | None:
+    return _natural(value) or None
+
+
+def _natural(value: object) -> int | None:
     """A number that only informs: better none than a result refused for its sake."""
     if value is None:  # as most often; an exception costs as much as the rest
         return None
@@ -228,7 +233,7 @@ def _positive(value: object) -> int | None:
         number = whole_number(value)
     except ValueError:
         return None
-    return number if 0 < number <= INT64_MAX else None
+    return number if 0 <= number <= INT64_MAX else None
 
 
 def _members(body: bytes, limit: int) -> dict[str, object]:

@@ -337,6 +337,8 @@ class CallbackItem(Message):
     handle_code: ResultCode
     handle_msg: ResultText = ""
     start_time: Millis | None = None
+    duration_ms: Millis | None = None
+    """How long the handler ran, by the monotonic clock of the executor."""
     incarnation: Identity | None = None
     final: bool | None = None
     """True of a failure that another attempt would meet as well, as its handler says."""

@@ -95,6 +95,7 @@ def test_an_execution_is_shown_on_its_way(site: Site, admin: Caller, executor: C
         "dispatch_time": None,
         "start_time": None,
         "handle_time": None,
+        "duration_ms": None,
         "executor_address": None,
         "queue": None,
         "executor_handler": "report",
@@ -131,6 +132,29 @@ def test_an_execution_is_shown_on_its_way(site: Site, admin: Caller, executor: C
     late = admin.get(where).json
     assert (late["status"], late["late_code"], late["alarm_status"]) == ("success", 502, 0)
     assert (ended["start_time"], ended["handle_time"]) == ("2026-01-30T10:00:01.500Z", "2026-01-30T10:00:02.500Z")
+    assert ended["duration_ms"] == 1000, "nobody measured it"
+
+
+def test_a_result_that_arrives_late_does_not_lengthen_its_execution(
+    site: Site, admin: Caller, executor: Caller
+) -> None:
+    """The coordinators were away for six seconds: wherever a duration is shown, it is the measured one."""
+    job_id = site.job()
+    ids = [site.execution(job_id) for _ in range(2)]
+    began = site.clock.now()
+    for one in ids:
+        site.dispatched(one, "http://127.0.0.1:9999")
+    site.clock.move(6)
+    results = [{"logId": one, "handleCode": 200, "startTime": began, "durationMs": 24} for one in ids]
+    executor.post("/api/callback", results).envelope()
+    (shown,) = {admin.get(f"{EXECUTIONS}/{one}").json["duration_ms"] for one in ids}
+    listed = {one["duration_ms"] for one in admin.get(f"{EXECUTIONS}?job_id={job_id}").json["items"]}
+    (row,) = admin.get("/api/v1/jobs/board").json["items"]
+    relatives = admin.get(f"{EXECUTIONS}/{ids[0]}/relatives").json["attempts"]
+    on_board = {one["duration_ms"] for one in [*row["runs"], row["last"]]}
+    assert {shown} == listed == on_board == {one["duration_ms"] for one in relatives} == {24}
+    stats = admin.get(f"/api/v1/jobs/{job_id}/stats").json
+    assert (stats["mean_ms"], stats["longest_ms"]) == (24, 24)
 
 
 def test_executions_are_found_by_job_status_and_time(site: Site, admin: Caller, executor: Caller) -> None:

@@ -4,7 +4,7 @@ import { Link } from 'react-router';
 import type { Cause, ExecutionDetail } from '@/api/types';
 import { AlarmMark } from '@/pages/executions/AlarmMark';
 import { CAUSES } from '@/pages/executions/filters';
-import { Duration } from '@/parts/time/Duration';
+import { RanFor } from '@/parts/time/Duration';
 import { Instant } from '@/parts/time/Instant';
 import { Owner } from '@/status/Owner';
 import { PhaseText } from '@/status/PhaseText';
@@ -28,7 +28,7 @@ export function Facts({ execution: one }: { execution: ExecutionDetail }) {
         <Instant at={one.start_time} />
       </Fact>
       <Fact name={t('facts.duration')}>
-        <Duration from={one.start_time} to={one.handle_time} />
+        <RanFor run={one} />
       </Fact>
       <Fact name={t('facts.executor')}>
         {address ? (

@@ -4,8 +4,9 @@ import { Link } from 'react-router';
 import type { components } from '@/api/schema';
 import { useShownNow } from '@/live/LiveProvider';
 import { placed } from '@/pages/execution/phases';
+import { endedAt } from '@/parts/job/runs';
 import { Panel } from '@/parts/Page';
-import { Duration } from '@/parts/time/Duration';
+import { RanFor } from '@/parts/time/Duration';
 import { Instant } from '@/parts/time/Instant';
 import { RunStatusTag } from '@/status/StatusTag';
 import { LOOKS, listedAs, TERMINAL } from '@/status/statuses';
@@ -23,8 +24,7 @@ interface Props {
 export function Relatives({ title, items, current, nameOf }: Props) {
   const { t } = useTranslation('execution');
   const now = useShownNow();
-  const endOf = (one: Relative) =>
-    one.handle_time !== null ? Date.parse(one.handle_time) : TERMINAL[one.status] ? beginOf(one) : now;
+  const endOf = (one: Relative) => endedAt(one) ?? (TERMINAL[one.status] ? beginOf(one) : now);
   const begin = Math.min(...items.map(beginOf));
   const end = Math.max(...items.map(endOf));
   return (
@@ -50,7 +50,7 @@ export function Relatives({ title, items, current, nameOf }: Props) {
                     <RunStatusTag run={one} />
                   </td>
                   <td className="nowrap">
-                    <Duration from={one.start_time} to={one.handle_time} />
+                    <RanFor run={one} />
                   </td>
                 </tr>
                 {one.hands.length > 0 && <Hands one={one} current={one.id === current} />}

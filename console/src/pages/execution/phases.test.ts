@@ -9,6 +9,7 @@ const BASE = {
   dispatch_time: '2026-01-30T10:00:00.150Z',
   start_time: '2026-01-30T10:00:00.600Z',
   handle_time: null,
+  duration_ms: null,
   executor_address: 'http://10.0.0.7:9999',
   reason_code: null,
 } as const;

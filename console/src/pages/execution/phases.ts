@@ -1,6 +1,7 @@
 // The way of an execution in five stops, and what is known of each: due, dispatched, queued, running, callback.
 
 import type { Execution } from '@/api/types';
+import { took as ranFor } from '@/parts/job/runs';
 import { TERMINAL } from '@/status/statuses';
 
 export const STOPS = ['due', 'dispatched', 'queued', 'running', 'callback'] as const;
@@ -23,6 +24,7 @@ type Shown = Pick<
   | 'dispatch_time'
   | 'start_time'
   | 'handle_time'
+  | 'duration_ms'
   | 'executor_address'
   | 'reason_code'
 >;
@@ -54,7 +56,7 @@ export function stopsOf(one: Shown): Stop[] {
     due: null,
     dispatched: between(one.trigger_time, one.dispatch_time),
     queued: between(one.dispatch_time ?? one.trigger_time, one.start_time),
-    running: between(one.start_time, one.handle_time),
+    running: ranFor(one),
     callback: null,
   };
   return STOPS.map((name, index) => ({

@@ -8,7 +8,7 @@ import { CAUSES } from '@/pages/executions/filters';
 import { RowActions } from '@/pages/executions/RowActions';
 import { RowProgress } from '@/pages/executions/RowProgress';
 import { YIELDING } from '@/parts/table/flexing';
-import { Duration } from '@/parts/time/Duration';
+import { RanFor } from '@/parts/time/Duration';
 import { Instant } from '@/parts/time/Instant';
 import { PhaseText } from '@/status/PhaseText';
 import { StatusTag } from '@/status/StatusTag';
@@ -67,7 +67,7 @@ export function useColumns(longestFirst?: boolean): TableColumnsType<Execution> 
         align: 'right',
         className: 'nowrap',
         // Of one that its executor has, and does not say it runs, nobody knows whether it has begun.
-        render: (_, one) => <Duration from={one.start_time} to={one.handle_time} />,
+        render: (_, one) => <RanFor run={one} />,
       },
       { title: t('columns.executor'), key: 'executor', render: (_, one) => <ExecutorCell execution={one} /> },
       {

@@ -14,7 +14,7 @@ import { StartSwitch } from '@/parts/job/StartSwitch';
 import { PermissionGate } from '@/parts/PermissionGate';
 import { YIELDING } from '@/parts/table/flexing';
 import { Ago } from '@/parts/time/Ago';
-import { Duration } from '@/parts/time/Duration';
+import { RanFor } from '@/parts/time/Duration';
 import { RunStatusTag } from '@/status/StatusTag';
 
 /** The job of a row, unless a newer version wrote what this one cannot read. */
@@ -131,7 +131,7 @@ function RunsCell({ row }: { row: BoardRow }) {
   return (
     <span className="runs-cell">
       <RunBars runs={row.runs} />
-      {ran && <Duration from={ran.start_time} to={ran.handle_time} />}
+      {ran && <RanFor run={ran} />}
     </span>
   );
 }

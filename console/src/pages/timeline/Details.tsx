@@ -1,7 +1,7 @@
 import { useTranslation } from 'react-i18next';
 import type { Bar, Fire } from '@/pages/timeline/model';
 import { Ago } from '@/parts/time/Ago';
-import { Duration } from '@/parts/time/Duration';
+import { RanFor } from '@/parts/time/Duration';
 import { Instant } from '@/parts/time/Instant';
 import { StatusLabel } from '@/status/StatusTag';
 
@@ -35,7 +35,7 @@ function OfBar({ bar: { execution: one } }: { bar: Bar }) {
         <span className="muted">#{one.id}</span>
       </div>
       <div className="muted">
-        <Instant at={one.start_time ?? one.trigger_time} /> · <Duration from={one.start_time} to={one.handle_time} />
+        <Instant at={one.start_time ?? one.trigger_time} /> · <RanFor run={one} />
       </div>
       {one.executor_address && <div className="muted mono">{one.executor_address.replace(/^https?:\/\//, '')}</div>}
     </>

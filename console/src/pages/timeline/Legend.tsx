@@ -14,6 +14,12 @@ export function Legend({ rows }: { rows: Row[] }) {
           {t(`status:name.${status}`)} {found.get(status)}
         </span>
       ))}
+      {rows.some((row) => row.bars.some((bar) => bar.waits)) && (
+        <span>
+          <i className="timeline-legend-wait" />
+          {t('waits')}
+        </span>
+      )}
       <span>
         <i className="timeline-legend-fire" />
         {t('toCome')}

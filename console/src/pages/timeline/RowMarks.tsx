@@ -55,6 +55,22 @@ function BarMark({ bar, y, scale, onPoint }: BarProps) {
   const size = Math.max(NARROW, scale(bar.to) - from);
   const waited = from - scale(bar.opened);
   const kind = look.outlined || status === 'init' ? ' is-hollow' : '';
+  if (bar.waits) {
+    return (
+      <g
+        className={`timeline-bar status-${look.colour} is-hollow`}
+        data-execution={id}
+        data-status={status}
+        data-waits
+        onPointerEnter={() => onPoint({ kind: 'bar', bar, x: from + size / 2, y: y + THICK })}
+        onPointerLeave={() => onPoint(null)}
+      >
+        <rect className="timeline-reach" x={from} y={y} width={size} height={THICK} rx={2.5} />
+        <line x1={from} x2={from + size} y1={y + THICK / 2} y2={y + THICK / 2} />
+        <rect x={from + size - NARROW} y={y + (THICK - NARROW) / 2} width={NARROW} height={NARROW} rx={1} />
+      </g>
+    );
+  }
   return (
     <g
       className={`timeline-bar status-${look.colour}${kind}`}

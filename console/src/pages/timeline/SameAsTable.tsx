@@ -7,7 +7,7 @@ import type { Row, RowsBy } from '@/pages/timeline/model';
 import { useFirstScreen } from '@/parts/table/firstScreen';
 import { useSideways } from '@/parts/table/sideways';
 import { usePages } from '@/parts/table/usePages';
-import { Duration } from '@/parts/time/Duration';
+import { RanFor } from '@/parts/time/Duration';
 import { Instant } from '@/parts/time/Instant';
 import { StatusTag } from '@/status/StatusTag';
 import '@/parts/table/table.css';
@@ -45,8 +45,7 @@ export function SameAsTable({ rows, by }: { rows: Row[]; by: RowsBy }) {
       title: t('columns.duration'),
       key: 'duration',
       align: 'right',
-      render: (_, { execution: one }) =>
-        one ? <Duration from={one.start_time} to={one.handle_time} /> : <span className="muted">–</span>,
+      render: (_, { execution: one }) => (one ? <RanFor run={one} /> : <span className="muted">–</span>),
     },
   ];
   return (

@@ -140,6 +140,24 @@ describe('an execution in time', () => {
     expect(barOf(execution(1, { status: 'pending', handle_time: null }), NOW).to).toBe(NOW);
   });
 
+  it('ends when it ended, and not when its result arrived', () => {
+    const bar = barOf(execution(1, { duration_ms: 24 }), NOW);
+    expect([bar.from, bar.to]).toEqual([NOW - 29 * MINUTE, NOW - 29 * MINUTE + 24]);
+  });
+
+  it('waits as long as it is known not to have begun', () => {
+    const open = { status: 'pending', start_time: null, handle_time: null, phase: 'dispatched' } as const;
+    const taken = { ...open, dispatch_time: at(-28), queue_position: null };
+    const waits = (fields: Partial<Execution>) => barOf(execution(1, fields), NOW).waits;
+    expect(waits({ ...open, status: 'init', phase: 'opened', queue_position: null })).toBe(true);
+    expect(waits({ ...taken, queue_position: 2 })).toBe(true);
+    expect(waits({ ...taken, phase: 'running', start_time: at(-28) })).toBe(false);
+    expect(waits({})).toBe(false);
+    // An executor of another make never says when something begins: what it has is taken to run since then.
+    const bar = barOf(execution(1, taken), NOW);
+    expect([bar.waits, bar.opened, bar.from, bar.to]).toEqual([false, NOW - 30 * MINUTE, NOW - 28 * MINUTE, NOW]);
+  });
+
   it('has no length when it never started', () => {
     const bar = barOf(execution(1, { status: 'trigger_failed', start_time: null, handle_time: null }), NOW);
     expect(bar.to - bar.from).toBe(0);
@@ -192,6 +210,35 @@ describe('rows', () => {
     expect(laid.covered).toBe(2);
     const after = barOf(execution(9, { start_time: at(-20), handle_time: at(-10) }), NOW);
     expect(inLanes([...bars.slice(0, 1), after], HOUR).lanes).toBe(1);
+  });
+
+  it('lie in one lane where results arrived late, all at once', () => {
+    const late = Array.from({ length: 6 }, (_, index) =>
+      execution(index + 1, {
+        trigger_time: new Date(NOW + index * SECOND).toISOString(),
+        start_time: new Date(NOW + index * SECOND).toISOString(),
+        handle_time: new Date(NOW + 6 * SECOND).toISOString(),
+        duration_ms: 2,
+      }),
+    );
+    const [row] = rows({ executions: late, span: { from: NOW, to: NOW + 30 * SECOND }, now: NOW + 30 * SECOND });
+    expect([row?.lanes, row?.covered]).toEqual([1, 0]);
+    expect(Math.max(...(row?.bars ?? []).map((bar) => bar.to - bar.from))).toBe(2);
+  });
+
+  it('have what waits below what runs', () => {
+    const waiting = [1, 2, 3, 4].map((id) =>
+      execution(id, { status: 'init', phase: 'opened', start_time: null, handle_time: null, queue_position: null }),
+    );
+    const running = execution(9, { status: 'pending', phase: 'running', handle_time: null });
+    const [row] = rows({ executions: [...waiting, running] });
+    expect(row?.bars.map(({ execution: { id }, waits, lane }) => [id, waits, lane])).toEqual([
+      [9, false, 0],
+      [1, true, 1],
+      [2, true, 2],
+      [3, true, 3],
+      [4, true, 3],
+    ]);
   });
 
   /** `[from, to]` in ms from now. */

@@ -1,6 +1,7 @@
 // What the timeline shows, as plain numbers: which rows there are, what lies in them, and where. The chart only draws.
 
 import type { Execution, UpcomingJob } from '@/api/types';
+import { endedAt } from '@/parts/job/runs';
 import { type ListedStatus, listedAs, TERMINAL } from '@/status/statuses';
 
 export const MINUTE = 60_000;
@@ -20,6 +21,8 @@ export interface Bar {
   opened: number;
   from: number;
   to: number;
+  /** It has not begun: until now it waits. */
+  waits: boolean;
   lane: number;
 }
 
@@ -99,18 +102,27 @@ export function moved(span: Span, how: Move): Span | null {
   return within({ from: span.from + step, to: span.to + step });
 }
 
+/** Whether an open execution waits: what an executor has and says nothing of may run, for not all tell when it begins. */
+function isWaiting({ status, start_time, phase, queue_position }: Execution): boolean {
+  if (TERMINAL[status] || start_time !== null) return false;
+  return (phase !== 'dispatched' && phase !== 'running') || queue_position !== null;
+}
+
 /** Where an execution lies in time. One that is open lasts until now; one that never started has no length. */
 export function barOf(execution: Execution, now: number): Omit<Bar, 'lane'> {
   const due = execution.schedule_time === null ? 0 : Date.parse(execution.schedule_time);
   const opened = Math.max(Date.parse(execution.trigger_time), due); // what is sent ahead does not wait yet
   const started = execution.start_time === null ? null : Date.parse(execution.start_time);
-  const ended = execution.handle_time === null ? null : Date.parse(execution.handle_time);
-  const from = started ?? (TERMINAL[execution.status] ? (ended ?? opened) : opened);
+  const ended = endedAt(execution);
+  const waits = isWaiting(execution);
+  const taken = waits || !execution.dispatch_time ? opened : Math.max(opened, Date.parse(execution.dispatch_time));
+  const from = started ?? (TERMINAL[execution.status] ? (ended ?? opened) : taken);
   const to = ended ?? (TERMINAL[execution.status] ? from : now);
-  return { execution, opened: Math.min(opened, from), from, to: Math.max(from, to) };
+  return { execution, opened: Math.min(opened, from), from, to: Math.max(from, to), waits };
 }
 
-/** An end is recorded when the result arrives, by another clock than the start: so many ms late at most. */
+/** An end that nobody measured is recorded when the result arrives, by another clock than the start: mostly so many ms
+ * late. */
 const LATE = 100;
 /** Where that could be seen, an end is no later than this share of the time before. */
 const LATE_SHARE = 0.1;
@@ -123,13 +135,16 @@ function isBehind(last: Omit<Bar, 'lane'>, bar: Omit<Bar, 'lane'>, width: number
   return last.to - bar.from <= (seen ? Math.min(LATE, LATE_SHARE * (bar.from - last.from)) : LATE);
 }
 
-/** Executions that ran at the same time lie in lanes below each other; beyond a few, in the last one. `width`: of the
- * span, in ms. */
+/** Executions that ran at the same time lie in lanes below each other, and what waits below them; beyond a few, in the
+ * last one. `width`: of the span, in ms. */
 export function inLanes(bars: Omit<Bar, 'lane'>[], width: number): Pick<Row, 'bars' | 'lanes' | 'covered'> {
   const lasts: Omit<Bar, 'lane'>[] = [];
   let covered = 0;
   const laid = [...bars]
-    .sort((one, other) => one.from - other.from || one.execution.id - other.execution.id)
+    .sort(
+      (one, other) =>
+        Number(one.waits) - Number(other.waits) || one.from - other.from || one.execution.id - other.execution.id,
+    )
     .map((bar) => {
       const free = lasts.findIndex((last) => isBehind(last, bar, width));
       const lane = free >= 0 ? free : Math.min(lasts.length, LANES - 1);

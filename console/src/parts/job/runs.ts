@@ -2,10 +2,21 @@
 
 import type { JobRun, Status } from '@/api/types';
 
-/** How long a run took, in ms; null while it has not ended or when it never began. */
-export function took(run: Pick<JobRun, 'start_time' | 'handle_time'>): number | null {
-  if (!run.start_time || !run.handle_time) return null;
-  return Math.max(0, Date.parse(run.handle_time) - Date.parse(run.start_time));
+export type Ran = Pick<JobRun, 'start_time' | 'handle_time' | 'duration_ms'>;
+
+/** How long a run took, in ms, as its executor measured where it did; null while it has not ended or when it never
+ * began. */
+export function took({ start_time, handle_time, duration_ms }: Ran): number | null {
+  if (!handle_time) return null;
+  if (typeof duration_ms === 'number') return duration_ms; // an older server says nothing of it
+  return start_time ? Math.max(0, Date.parse(handle_time) - Date.parse(start_time)) : null;
+}
+
+/** When a run ended, in ms: its result may have been written down long after. Null while it is open. */
+export function endedAt(run: Ran): number | null {
+  if (!run.handle_time) return null;
+  const ran = took(run);
+  return run.start_time && ran !== null ? Date.parse(run.start_time) + ran : Date.parse(run.handle_time);
 }
 
 /** Heights from `lowest` to 1. By the root, so that one long run does not flatten all others. */

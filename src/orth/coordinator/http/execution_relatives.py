@@ -8,11 +8,11 @@ from pydantic import BaseModel, Field
 from orth.clock import iso
 from orth.coordinator.http.callers import Caller, CallerHere, needs
 from orth.coordinator.http.executions import ExecutionId
-from orth.coordinator.http.instants import shown_instant
+from orth.coordinator.http.instants import DURATION, shown_instant
 from orth.coordinator.http.object_checks import check_execution
 from orth.coordinator.http.tools import ToolsHere
 from orth.domain.access import Permission
-from orth.domain.executions import Execution, Status
+from orth.domain.executions import Execution, Status, ran_for
 from orth.domain.handoffs import PastHandoff, Reason
 from orth.errors import NotFound
 from orth.store.database import Connection
@@ -46,6 +46,7 @@ class RelativeShown(BaseModel):
     trigger_time: str | None
     start_time: str | None
     handle_time: str | None
+    duration_ms: int | None = Field(description=DURATION)
     executor_address: str | None
     hands: list[HandShown] = Field(description="The coordinators that took it over, in order.")
 
@@ -98,6 +99,7 @@ def _relative(one: Execution, hands: Sequence[PastHandoff]) -> RelativeShown:
         trigger_time=shown_instant(one.trigger_time),
         start_time=shown_instant(one.start_time),
         handle_time=shown_instant(one.handle_time),
+        duration_ms=ran_for(one.duration_ms, one.start_time, one.handle_time),
         executor_address=one.executor_address,
         hands=[
             HandShown(from_node=hand.from_node, to_node=hand.to_node, reason=hand.reason, at=iso(hand.at))

@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 from orth.clock import iso
 from orth.coordinator.http.callers import Caller, CallerHere, needs
 from orth.coordinator.http.execution_filter import FilterAsked
-from orth.coordinator.http.instants import shown_instant
+from orth.coordinator.http.instants import DURATION, shown_instant
 from orth.coordinator.http.job_names import named
 from orth.coordinator.http.object_checks import check_execution
 from orth.coordinator.http.paging import Limit, LongCursor, Page, cursor_at, cursor_of, numbers, position
@@ -19,7 +19,7 @@ from orth.coordinator.http.tools import Tools, ToolsHere
 from orth.coordinator.killing import Killing, may_start_yet
 from orth.coordinator.why import Fact, NextCode, Patience, Record, Step, explain
 from orth.domain.access import Permission
-from orth.domain.executions import TEST_KEY, Execution, Phase, Status, Turn, is_cancelled, status_of, tag
+from orth.domain.executions import TEST_KEY, Execution, Phase, Status, Turn, is_cancelled, ran_for, status_of, tag
 from orth.domain.nodes import StillWorking
 from orth.errors import NotFound
 from orth.store.blocking import blocking_execution
@@ -50,7 +50,7 @@ _FIRST_WINDOW, _LARGEST_WINDOW = 250, 4_000
 
 
 _WAITED = 3_600_000
-"""Before the longest that ended since then began to run, it may have waited so long, in ms."""
+"""So long, in ms, the longest that ended since then may have waited before it ran, or its result afterwards."""
 _SORTED = 5_000
 """Rows that a list by duration looks at."""
 
@@ -89,7 +89,8 @@ class ExecutionShown(BaseModel):
         description="When its executor took it, or when it was offered in a queue; null if not, or if nobody noted it."
     )
     start_time: str | None
-    handle_time: str | None
+    handle_time: str | None = Field(description="When its end was written down, which may be later than it ended.")
+    duration_ms: int | None = Field(description=DURATION)
     executor_address: str | None
     queue: str | None = Field(None, description="Where it was offered, if its job has a queue.")
     executor_handler: str
@@ -400,6 +401,7 @@ def _shown(one: Listed) -> dict[str, Any]:
     cancelled = is_cancelled(stored["reason_code"], stored["start_time"])
     values["dispatch_time"] = stored["dispatch_time"] or stored["offered_at"]
     times = ("schedule_time", "trigger_time", "dispatch_time", "start_time", "handle_time", "not_before")
+    values["duration_ms"] = ran_for(stored["duration_ms"], stored["start_time"], stored["handle_time"])
     values |= {name: shown_instant(values[name]) for name in times}
     return values | {
         "status": status_of(*codes),

@@ -7,6 +7,10 @@ from orth.errors import Invalid, OrthError
 from orth.settings import parse_duration
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+DURATION = (
+    "How long it ran, in ms: as its executor measured, or where that is not known from its start until its result "
+    "arrived. Null while it is open, and where it never ran."
+)
 LAST_SHOWN = 253_402_300_799_000  # the last second of the year 9999
 
 

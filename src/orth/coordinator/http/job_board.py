@@ -7,14 +7,14 @@ from pydantic import BaseModel, Field
 
 from orth.clock import iso
 from orth.coordinator.http.callers import CallerHere, needs
-from orth.coordinator.http.instants import shown_instant
+from orth.coordinator.http.instants import DURATION, shown_instant
 from orth.coordinator.http.job_body import JobShown, UnreadableShown, listed, unreadable_shown
 from orth.coordinator.http.job_filter import JobsAsked
 from orth.coordinator.http.overview import ExecutorsCounted
 from orth.coordinator.http.paging import Cursor, Limit, Page, cursor_at, position
 from orth.coordinator.http.tools import Tools, ToolsHere
 from orth.domain.access import Permission
-from orth.domain.executions import Status, status_of
+from orth.domain.executions import Status, ran_for, status_of
 from orth.domain.jobs import Job
 from orth.store.database import Connection
 from orth.store.fires import planned_after
@@ -38,6 +38,7 @@ class RunShown(BaseModel):
     trigger_time: str
     start_time: str | None
     handle_time: str | None
+    duration_ms: int | None = Field(description=DURATION)
 
 
 class BoardRow(BaseModel):
@@ -125,4 +126,5 @@ def _run(run: Run) -> RunShown:
         trigger_time=iso(run.trigger_time),
         start_time=shown_instant(run.start_time),
         handle_time=shown_instant(run.handle_time),
+        duration_ms=ran_for(run.duration_ms, run.start_time, run.handle_time),
     )
