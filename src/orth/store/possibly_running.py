@@ -131,13 +131,19 @@ def jobs_waiting(connection: Connection) -> set[int]:
 
 def longest_waiting(connection: Connection, places: Mapping[Key, int]) -> list[int]:
     """The executions of jobs and shard indexes that wait and were due first, at most so many of each."""
-    found: list[int] = []
-    for (job_id, shard), count in sorted(places.items()):
-        oldest = select(executions.c.id).where(
-            executions.c.job_id == job_id, has_outcome(0), waits_for_job, shard_of_overlap == shard
+    most, found = max(places.values(), default=0), list[tuple[Key, int, int]]()
+    for chunk in _chunks(sorted({job_id for job_id, _shard in places})):
+        rank = func.row_number().over(
+            partition_by=(executions.c.job_id, shard_of_overlap), order_by=(due_at, executions.c.id)
         )
-        found += connection.scalars(oldest.order_by(due_at, executions.c.id).limit(count))
-    return found
+        waiting = (
+            select(executions.c.job_id, shard_of_overlap.label("shard"), rank.label("rank"), executions.c.id)
+            .where(among(connection, executions.c.job_id, chunk), has_outcome(0), waits_for_job)
+            .subquery()
+        )
+        first = select(waiting.c.job_id, waiting.c.shard, waiting.c.rank, waiting.c.id).where(waiting.c.rank <= most)
+        found += [((job_id, shard), rank, one) for job_id, shard, rank, one in connection.execute(first)]
+    return [one for key, rank, one in sorted(found) if rank <= places.get(key, 0)]
 
 
 def covered_by(connection: Connection, covering: Execution) -> list[Execution]:
