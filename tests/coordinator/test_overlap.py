@@ -1,6 +1,7 @@
 """Executions of one job keep to one executor while any of them may be running, on a hand-cranked cluster."""
 
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from orth.domain.audit import Actor, ActorKind
 from orth.domain.executions import Phase, Status
 from orth.domain.jobs import BlockStrategy, Job, Overlap, RouteStrategy, ScheduleType
 from orth.store.dispatching import put_back
-from orth.store.executor_drains import drain_executor
+from orth.store.executor_drains import drain_executor, resume_executor
 from orth.store.jobs import replace_job
 from orth.store.possibly_running import list_unconfirmed
 from orth.testing import Cluster
@@ -190,6 +191,32 @@ async def test_fires_held_ahead_make_nothing_wait_that_is_due_before_them(ran: R
         fires = [one for one in await cluster.executions(job) if one.schedule_time and one.phase is Phase.ENDED]
         assert len(fires) >= 7
         assert [(one.start_time or 0) - (one.schedule_time or 0) for one in fires] == [0] * len(fires)
+
+
+@pytest.mark.parametrize("strategy", [RouteStrategy.ROUND, RouteStrategy.LEAST_RECENTLY_USED])
+async def test_a_job_that_always_has_a_fire_ahead_goes_to_a_new_executor(
+    ran: Ran, tmp_path: Path, strategy: RouteStrategy
+) -> None:
+    async with Cluster(tmp_path, ran.app, executors=2, plan_ahead=5) as cluster:
+        first, second = (one.address for one in cluster.executors)
+        await cluster.db.tx(drain_executor, "tests", second, cluster.clock.now())
+        job = await a_job(
+            cluster,
+            schedule_type=ScheduleType.FIX_RATE,
+            schedule_conf="1s",
+            executor_route_strategy=strategy,
+        )
+        await cluster.db.tx(start_job, job.id, cluster.clock.now())
+        await cluster.advance(seconds=40)  # its duration is known by now
+        assert {one.executor_address for one in await cluster.executions(job)} == {first}
+        await cluster.db.tx(resume_executor, "tests", second)
+        await cluster.advance(seconds=130)
+        fires = [one for one in await cluster.executions(job) if one.phase is Phase.ENDED]
+        assert {one.executor_address for one in fires} == {first, second}
+        assert {one.status for one in fires} == {Status.SUCCESS}
+        assert [(one.start_time or 0) - (one.schedule_time or 0) for one in fires] == [0] * len(fires)
+        moves = sum(one.executor_address != next_.executor_address for one, next_ in pairwise(fires))
+        assert moves <= 30, "most fires are sent ahead, to where the one before is"
 
 
 async def test_no_fire_is_sent_ahead_past_one_that_waits(ran: Ran, tmp_path: Path) -> None:

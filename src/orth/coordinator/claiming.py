@@ -32,6 +32,7 @@ from orth.domain.overlap import (
     is_guarded,
     key_of,
     may_be_released,
+    may_move,
     position_of,
     room_of,
     where,
@@ -106,6 +107,8 @@ class Outlook:
     """Whether secrets may go to other machines unencrypted."""
     settling_until: int = 0
     """Until then this coordinator has just come up, and perhaps the executors come up with it."""
+    plan_ahead: int = 0
+    """How many ms before it is due a fire is planned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +209,7 @@ class Routes:
             return self._wait_for_executors(case, listed) or listed
         match self._guarded(case, listed):
             case Only(address):
-                return self._letter(case, (address,), asks=False)
+                return None if self._moves(case, listed, address) else self._letter(case, (address,), asks=False)
             case Refusal() | Wait() as blocked:
                 return None if self._is_ahead(execution) else blocked
         usable = self._worth_trying(listed)
@@ -235,6 +238,15 @@ class Routes:
                 self._busy.of(key).block(position)
                 return Wait(reasons.BUSY_ELSEWHERE, message, None)
         return None
+
+    def _moves(self, case: _Case, listed: tuple[str, ...], address: str) -> bool:
+        """Whether a fire is not sent ahead to where its job is, because it would go elsewhere when it is due."""
+        if not self._is_ahead(case.execution) or len(listed) < 2:
+            return False
+        if not may_move(case.job.id, case.execution.not_before or 0, self._outlook.plan_ahead):
+            return False
+        usable = self._worth_trying(listed)
+        return bool(usable) and route(case.job.executor_route_strategy, self._question(case, usable)) != address
 
     def _occupy(self, case: _Case, address: str | None) -> None:
         """From now on it may be running there."""

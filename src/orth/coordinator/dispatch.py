@@ -97,9 +97,11 @@ class Dispatch(LeaderLoop):
         offering: Offering | None = None,
         offer_bound: timedelta = timedelta(days=1),
         settle: timedelta = timedelta(0),
+        plan_ahead: timedelta = timedelta(0),
     ) -> None:
         super().__init__(election, clock, events, chance=chance)
         self._settling_until = clock.now() + settle // timedelta(milliseconds=1)
+        self._plan_ahead = plan_ahead // timedelta(milliseconds=1)
         self._offering = offering
         self._offer_bound = int(offer_bound.total_seconds() * 1000)
         self._db = db
@@ -312,6 +314,7 @@ class Dispatch(LeaderLoop):
             queues,
             self._plain_secrets,
             self._settling_until,
+            self._plan_ahead,
         )
         return Office(self._node_id, term.epoch, self._longest_wait, outlook, closing, self._offer_bound)
 

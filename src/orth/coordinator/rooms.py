@@ -219,6 +219,7 @@ class Work:
             offering=self.offering,
             offer_bound=own.offer_bound,
             settle=own.settle,
+            plan_ahead=own.plan_ahead,
         )
         self.due = DueJobs(
             db,

@@ -8,7 +8,8 @@ waits too.
 
 A fire that was sent ahead of its time may begin when it is due, and not earlier. So it binds the job to its executor,
 but executions that are due before it do not wait for it. Executions that wait go in the order in which they are due,
-and nothing that is due later is sent ahead past them.
+and nothing that is due later is sent ahead past them. A job that always has a fire ahead would stay at one executor for
+ever: for some seconds of each minute its fires are sent when they are due, if its route strategy chooses another one.
 
 Each shard index of a broadcast counts by itself. An execution that is no shard overlaps with every shard of its job.
 Tests of code run beside their job and do not count.
@@ -30,6 +31,9 @@ _UNMEASURED = 2
 """How many executions may be there of a job whose duration nobody knows yet."""
 _MOST = 500
 _LAST_ID = 2**63
+_MOVES_EVERY = 60_000
+_IDLE_FOR = 1_000
+_SPREAD = 7_919
 NOBODY_KNOWS = ""
 """The place of an execution in a queue: whoever takes it."""
 WHOLE = -1
@@ -241,6 +245,13 @@ class BlockingExecution:
 def is_guarded(job: Job) -> bool:
     """Whether executions of a job must not overlap, whatever their executors."""
     return job.overlap is Overlap.CLUSTER and job.executor_block_strategy is not BlockStrategy.CONCURRENT
+
+
+def may_move(job_id: int, due: int, plan_ahead: int) -> bool:
+    """Whether a fire that is due then is one of those by which a job may go to another executor: those of a span that
+    is longer than fires are planned ahead: before its first one, all that was sent ahead has begun. Jobs take turns.
+    """
+    return (due + job_id * _SPREAD) % max(_MOVES_EVERY, 10 * plan_ahead) < plan_ahead + _IDLE_FOR
 
 
 def room_of(job: Job, duration: float | None) -> int:
