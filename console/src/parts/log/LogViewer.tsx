@@ -1,7 +1,7 @@
 // The log of an execution: live, searched on the server, and of any length.
 
 import { type InputRef, Skeleton } from 'antd';
-import { type KeyboardEvent, type RefObject, useCallback, useEffect, useRef, useState } from 'react';
+import { type KeyboardEvent, type RefObject, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { usePreference } from '@/app/preferences';
 import type { Fate } from '@/parts/log/ending';
@@ -15,7 +15,7 @@ import { copyLines, saveMatches } from '@/parts/log/saving';
 import { unseenOf } from '@/parts/log/unseen';
 import { useFinding } from '@/parts/log/useFinding';
 import { useLog } from '@/parts/log/useLog';
-import { useReading, useStamp } from '@/parts/log/useReading';
+import { useReading, useShowingAll, useStamp } from '@/parts/log/useReading';
 import { WholeLine } from '@/parts/log/WholeLine';
 import { NotUnderstood } from '@/parts/NotUnderstood';
 import './log.css';
@@ -36,7 +36,7 @@ export function LogViewer({ executionId, startTime, fate, fullScreen = false, ap
   const lines = useRef<LinesHandle>(null);
   const input = useRef<InputRef>(null);
   const { query, levels, strange, search, show, address } = useLogFilters(apart);
-  const showAll = useCallback(() => levels.length > 0 && show([]), [levels, show]);
+  const { showAll, left } = useShowingAll(levels, show);
   const reading = useReading(log, lines, showAll);
   const { marked, place, moves, goTo, setFollowing } = reading;
   const found = useFinding(log, query, levels, reading);
@@ -116,7 +116,7 @@ export function LogViewer({ executionId, startTime, fate, fullScreen = false, ap
             more={found.more}
             marked={marked}
             following={reading.following && !over}
-            onFollow={setFollowing}
+            onFollow={(on) => !left.current && setFollowing(on)}
           />
         ) : (
           <LogLines

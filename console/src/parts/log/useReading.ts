@@ -3,6 +3,7 @@ import { useHref, useLocation, useNavigate } from 'react-router';
 import { usePreference } from '@/app/preferences';
 import type { Log } from '@/parts/log/Log';
 import type { LinesHandle } from '@/parts/log/LogLines';
+import type { Level } from '@/parts/log/lines';
 import { stampFormat } from '@/parts/log/stamps';
 import { useDisplayZone } from '@/parts/time/Instant';
 import { changed } from '@/parts/useUrlFilters';
@@ -57,6 +58,20 @@ export function useReading(log: Log, lines: RefObject<LinesHandle | null>, showA
   );
   const beyond = target !== null && log.book.last > 0 && target > log.book.last ? target : null;
   return { marked, beyond, following, setFollowing, seenTo, place, moves, goTo, stepTo, point, hrefOf };
+}
+
+/** Shows the lines of all levels. Those of some stay on the page for a moment; meanwhile nobody follows their end. */
+export function useShowingAll(levels: readonly Level[], show: (levels: readonly Level[]) => void) {
+  const left = useRef(false);
+  const showAll = useCallback(() => {
+    if (levels.length === 0) return;
+    left.current = true;
+    show([]);
+  }, [levels, show]);
+  useEffect(() => {
+    if (levels.length === 0) left.current = false;
+  }, [levels]);
+  return { showAll, left };
 }
 
 /** A link to a line is the address of the page and `#L120`; without levels, among which it might not be. */
