@@ -37,7 +37,7 @@ if ! cmp -s console/build/wanted console/node_modules/.installed; then
     quietly="--no-audit --no-fund --loglevel=error --cache cache"
     if [ "${PINS:-hashes}" = hashes ]; then
         if [ "$(uname -s) $(uname -m)" != "Linux x86_64" ]; then
-            echo "pins/npm.json has the native parts for Linux on x86_64 only. Run: make PINS=versions" >&2
+            echo "pins/npm.json has the native parts for Linux on x86_64 only. Run: make PINS=versions console" >&2
             exit 1
         fi
         cp pins/npm.json "$new/package-lock.json"
