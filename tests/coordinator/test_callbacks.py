@@ -59,7 +59,7 @@ async def test_results_are_stored_by_so_many_workers_and_the_others_wait(tmp_pat
             batches=Nobody(clock, Events()),
             avoid=EVERYBODY,
             workers=workers,
-            proving=Proving(ReportKeys("any")),
+            proving=Proving(ReportKeys("any"), clock.now()),
         )
         batches = [asyncio.create_task(callbacks.take([CallbackItem(log_id=n, handle_code=200)])) for n in range(12)]
         for _ in range(100):  # whoever can come through has by then

@@ -1,7 +1,8 @@
 """From which network addresses the beats of each executor arrive at this coordinator.
 
 A result without a report key is accepted from where the beats of its executor arrive, and not from where only the beats
-of others do. An executor without beats here, behind a NAT for example, is not known, and nothing is decided by it.
+of others do. If the registered address of an executor has an IP address, that is known too. It alone decides that a
+sender is elsewhere only when a beat would have arrived: behind a NAT or a proxy, beats arrive from another address.
 """
 
 from collections import OrderedDict
@@ -11,6 +12,8 @@ from urllib.parse import urlsplit
 from orth.domain.nodes import normal_address
 
 _EXECUTORS = 10_000
+_FIRST_BEATS = 100_000
+"""Milliseconds after which each registered executor has sent a beat, or is removed for its silence."""
 _SOURCES_EACH = 4
 """Several processes may share one registered address, behind a load balancer for example."""
 
@@ -34,7 +37,8 @@ def plain_address(text: str) -> str | None:
 class BeatSources:
     """Remembers the newest sources of each executor, bounded."""
 
-    def __init__(self) -> None:
+    def __init__(self, since: int) -> None:
+        self._since = since
         self._sources: OrderedDict[str, tuple[str, ...]] = OrderedDict()
         """By the URL of the executor. Tuples are replaced, never changed: other threads read them."""
         self._urls: OrderedDict[str, str] = OrderedDict()
@@ -62,3 +66,10 @@ class BeatSources:
         """Whether ``source`` is known as another executor than the one at ``url``, whose own sources are known too."""
         plain, own = plain_address(source), self._sources.get(normal_address(url))
         return plain is not None and own is not None and plain not in (*own, _host_of(url)) and plain in self._urls
+
+    def is_elsewhere(self, url: str, source: str, now: int) -> bool:
+        """Whether it is known where the executor at ``url`` is, and ``source`` is another address."""
+        is_known = normal_address(url) in self._sources or (
+            _host_of(url) is not None and now - self._since >= _FIRST_BEATS
+        )
+        return is_known and plain_address(source) is not None and not self.is_own(url, source)

@@ -242,7 +242,7 @@ class Work:
             ahead=own.plan_ahead,
         )
         self.batches = Batches(db, self.election, clock, events, dispatch=self.dispatch, avoid=avoid)
-        self.proving = Proving(given.report_keys)
+        self.proving = Proving(given.report_keys, clock.now())
         self.beginnings = Beginnings(db, clock, self.proving)
         self.callbacks = Callbacks(
             db,

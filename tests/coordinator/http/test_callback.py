@@ -334,6 +334,64 @@ def test_executors_in_other_languages_send_the_time_of_their_own_clock(site: Sit
     assert shown(site, execution_id)["status"] == "success"
 
 
+NAMED = "http://executor.example.org:9999"
+
+
+def from_elsewhere(site: Site, address: str, off: int) -> tuple[int, str]:
+    """The code of the answer to a result from loopback of an execution at ``address``, and the status after it."""
+    one = site.execution(site.job())
+    site.dispatched(one, address)
+    client = Caller(site.url, {"XXL-JOB-ACCESS-TOKEN": ACCESS_TOKEN, "User-Agent": PYTHON})
+    result = {"logId": one, "logDateTim": site.trigger_time(one) + off, "handleCode": 200}
+    code = client.post("/xxl-job-admin/api/callback", [result]).json["code"]
+    return code, shown(site, one)["status"]
+
+
+REFUSED, APPLIED = (500, "pending"), (200, "success")
+
+
+@pytest.mark.parametrize("address", [SENT_ELSEWHERE, NAMED])
+@pytest.mark.parametrize(("off", "told"), [(-540_000, REFUSED), (-1, REFUSED), (1, REFUSED), (0, APPLIED)])
+def test_from_elsewhere_than_the_beats_of_its_executor_only_the_trigger_time_fits(
+    site: Site, address: str, off: int, told: tuple[int, str]
+) -> None:
+    site.app.state.tools.callbacks.beat_sources.note(address, "10.0.0.1")
+    assert from_elsewhere(site, address, off) == told
+
+
+@pytest.mark.parametrize(("off", "told"), [(-1, REFUSED), (1, REFUSED), (0, APPLIED)])
+def test_from_elsewhere_than_its_executor_s_ip_address_only_the_trigger_time_fits(
+    site: Site, off: int, told: tuple[int, str]
+) -> None:
+    site.clock.move(100)
+    assert from_elsewhere(site, SENT_ELSEWHERE, off) == told
+
+
+@pytest.mark.parametrize(("off", "told"), [(-60_000, REFUSED), (1, APPLIED)])
+def test_an_ip_address_does_not_decide_before_the_first_beats_after_a_start(
+    site: Site, off: int, told: tuple[int, str]
+) -> None:
+    """The first beat may show that the executor is behind a NAT."""
+    assert from_elsewhere(site, SENT_ELSEWHERE, off) == told
+
+
+@pytest.mark.parametrize(
+    ("off", "told"), [(-540_000, REFUSED), (-60_000, REFUSED), (-3_000, APPLIED), (1, APPLIED), (60_000, APPLIED)]
+)
+def test_from_an_unknown_address_a_result_is_not_older_than_the_trigger(
+    site: Site, off: int, told: tuple[int, str]
+) -> None:
+    site.clock.move(100)
+    assert from_elsewhere(site, NAMED, off) == told
+
+
+@pytest.mark.parametrize("off", [-60_000, 1, 60_000])
+def test_from_where_the_beats_of_its_executor_arrive_a_result_has_the_time_of_its_clock(site: Site, off: int) -> None:
+    site.app.state.tools.callbacks.beat_sources.note(SENT_ELSEWHERE, "127.0.0.1")
+    site.clock.move(100)
+    assert from_elsewhere(site, SENT_ELSEWHERE, off) == APPLIED
+
+
 @pytest.mark.parametrize("told", [{}, {"logDateTim": 0}, {"logDateTim": None}, {"logDateTime": "yesterday"}])
 @pytest.mark.parametrize(
     ("address", "verdict"),
