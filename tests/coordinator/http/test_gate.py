@@ -9,15 +9,17 @@ from pathlib import Path
 import pytest
 
 from orth.coordinator.http.auth import _ORIGINS_READ_EVERY
+from orth.coordinator.signing import hash_password
 from orth.coordinator.signing_in.gate import FairQueue, Gate, RecentSignIns, SignInPriority, Waiter
 from orth.domain.networks import network_of, site_of
 from orth.errors import TooBusy
 from orth.settings import Settings
 from orth.settings.sections import SecuritySection
+from orth.store.users import add_user
 from tests.coordinator.http.live import PASSWORD, Site
 
 LOGIN = "/api/v1/auth/login"
-KNOWN, NAMED, UNKNOWN = SignInPriority.KNOWN_ADDRESS, SignInPriority.KNOWN_NAME, SignInPriority.UNKNOWN
+KNOWN, NAMED, UNKNOWN = SignInPriority.KNOWN_CALLER, SignInPriority.KNOWN_NAME, SignInPriority.UNKNOWN
 ATTACKERS = [f"127.1.{number // 5}.{number % 5 + 1}" for number in range(150)]
 
 
@@ -33,7 +35,7 @@ async def test_a_few_at_once_a_few_waiting_the_rest_refused() -> None:
     async def enter() -> str:
         nonlocal inside, most
         try:
-            async with gate.turn("10.0.0.1", UNKNOWN):
+            async with gate.turn("10.0.0.1", "ann", UNKNOWN):
                 inside += 1
                 most = max(most, inside)
                 await release.wait()
@@ -48,7 +50,7 @@ async def test_a_few_at_once_a_few_waiting_the_rest_refused() -> None:
     release.set()
     assert sorted(await asyncio.gather(*visits)) == ["refused"] * 4 + ["served"] * 5
     assert most == 2
-    async with gate.turn("10.0.0.1", UNKNOWN):
+    async with gate.turn("10.0.0.1", "ann", UNKNOWN):
         assert inside == 0
 
 
@@ -56,10 +58,10 @@ async def test_a_caller_who_gives_up_waiting_frees_the_place() -> None:
     gate = Gate(at_once=1, waiting=1)
 
     async def enter() -> None:
-        async with gate.turn("10.0.0.1", UNKNOWN):
+        async with gate.turn("10.0.0.1", "ann", UNKNOWN):
             return
 
-    async with gate.turn("10.0.0.1", UNKNOWN):
+    async with gate.turn("10.0.0.1", "ann", UNKNOWN):
         waiting = asyncio.create_task(enter())
         await asyncio.sleep(0)
         with pytest.raises(TooBusy):
@@ -75,15 +77,15 @@ async def test_a_caller_who_gives_up_waiting_frees_the_place() -> None:
 
 async def test_a_caller_who_goes_just_when_its_turn_has_come_keeps_no_place() -> None:
     gate = Gate(at_once=1, waiting=1)
-    inside = gate.turn("10.0.0.1", UNKNOWN)
+    inside = gate.turn("10.0.0.1", "ann", UNKNOWN)
     await inside.__aenter__()
-    waiting = asyncio.create_task(gate.turn("10.0.0.2", UNKNOWN).__aenter__())
+    waiting = asyncio.create_task(gate.turn("10.0.0.2", "ann", UNKNOWN).__aenter__())
     await asyncio.sleep(0)
     await inside.__aexit__(None, None, None)
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await waiting
-    async with asyncio.timeout(5), gate.turn("10.0.0.3", UNKNOWN):
+    async with asyncio.timeout(5), gate.turn("10.0.0.3", "ann", UNKNOWN):
         pass
 
 
@@ -91,10 +93,10 @@ async def test_the_kinds_of_callers_take_turns() -> None:
     gate, order = Gate(at_once=1, waiting=10), list[SignInPriority]()
 
     async def enter(priority: SignInPriority, number: int) -> None:
-        async with gate.turn(f"10.0.{number}.1", priority):
+        async with gate.turn(f"10.0.{number}.1", "ann", priority):
             order.append(priority)
 
-    async with gate.turn("10.0.0.1", UNKNOWN):
+    async with gate.turn("10.0.0.1", "ann", UNKNOWN):
         visits = [asyncio.create_task(enter(UNKNOWN, number)) for number in range(10)]
         visits += [asyncio.create_task(enter(kind, number)) for number in range(2) for kind in (NAMED, KNOWN)]
         await asyncio.sleep(0)
@@ -131,11 +133,39 @@ def test_what_is_known_is_bounded_and_by_network(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("orth.coordinator.signing_in.gate.REMEMBERED", 2)
     known = RecentSignIns()
     known.note("2001:db8::1", "ann")
-    assert known.priority_of("2001:db8::ffff", "bob") is KNOWN
+    assert known.priority_of("2001:db8::ffff", "ann") is KNOWN
+    assert known.priority_of("2001:db8::ffff", "bob") is UNKNOWN
     assert known.priority_of("192.0.2.1", "ann") is NAMED
     assert known.priority_of("192.0.2.1", "bob") is UNKNOWN
     known.note_all([("192.0.2.7", "bob"), ("192.0.2.8", "cleo")], 0)
     assert known.priority_of("2001:db8::1", "ann") is UNKNOWN
+
+
+def test_a_name_gets_nothing_from_others_who_signed_in_from_its_address() -> None:
+    known = RecentSignIns()
+    known.note("192.0.2.1", "viewer")
+    known.note("192.0.2.2", "admin")
+    assert known.priority_of("192.0.2.1", "viewer") is KNOWN
+    assert known.priority_of("192.0.2.1", "nobody") is UNKNOWN
+    assert known.priority_of("192.0.2.1", "admin") is NAMED
+
+
+async def test_one_user_from_many_known_addresses_keeps_no_other_user_out() -> None:
+    gate, order = Gate(at_once=1, waiting=10), list[str]()
+
+    async def enter(address: str, name: str) -> None:
+        async with gate.turn(address, name, KNOWN):
+            order.append(name)
+
+    async with gate.turn("10.0.0.1", "viewer", KNOWN):
+        viewer = [asyncio.create_task(enter(f"10.{number}.0.1", "viewer")) for number in range(24)]
+        await asyncio.sleep(0)
+        admin = asyncio.create_task(enter("192.0.2.1", "admin"))
+        await asyncio.sleep(0)
+    await admin
+    refused = [one for one in await asyncio.gather(*viewer, return_exceptions=True) if isinstance(one, TooBusy)]
+    assert len(refused) == 15
+    assert "admin" in order[:2]
 
 
 # --- the attack -------------------------------------------------------------------------------------------------------
@@ -180,6 +210,26 @@ async def test_strangers_from_many_addresses_keep_no_administrator_out(site: Sit
         for one in attackers:
             one.cancel()
         await asyncio.gather(*attackers, return_exceptions=True)
+
+
+@pytest.mark.usefixtures("costly_passwords")
+async def test_a_viewer_who_signed_in_from_many_addresses_keeps_no_administrator_out(site: Site) -> None:
+    site.tx(add_user, "vic", hash_password(PASSWORD), "viewer", 0)
+    sources = [f"127.{number + 60}.3.7" for number in range(24)]
+    assert {await sign_in(site, one, "vic", PASSWORD) for one in sources} == {200}
+    assert await sign_in(site, "127.0.0.1", "admin", PASSWORD) == 200
+    statuses: list[int] = []
+    attackers = [asyncio.create_task(attack(site, one, statuses)) for one in sources * 3]
+    try:
+        async with asyncio.timeout(60):
+            while statuses.count(429) < 30:  # noqa: ASYNC110  # the attack has filled what there is
+                await asyncio.sleep(0.01)
+            found = [await sign_in(site, "127.0.0.1", "admin", PASSWORD) for _ in range(4)]
+    finally:
+        for one in attackers:
+            one.cancel()
+        await asyncio.gather(*attackers, return_exceptions=True)
+    assert found == [200] * 4
 
 
 async def test_sign_ins_at_other_coordinators_are_known(site: Site) -> None:

@@ -235,7 +235,7 @@ async def change_password(body: PasswordBody, tools: ToolsHere, caller: CallerHe
         await tools.db.tx(record_refusal, attempt, True, tools.clock.now())
         told_already(request)
         raise Forbidden.of("old_password_wrong")
-    hashed = await _hashed(tools, body.new_password)
+    hashed = await _hashed(tools, own.user.username, body.new_password)
     ended = await tools.db.tx(_change_password, own, attempt, hashed, caller.actor, tools.clock.now())
     if ended is None:
         raise Conflict.of("password_changed_meanwhile")
@@ -269,7 +269,7 @@ async def _count_try(tools: Tools, attempt: Attempt) -> None:
 async def _compared(tools: Tools, attempt: Attempt, password: str, user: User | None) -> bool:
     priority = await _priority(tools, attempt)
     try:
-        async with tools.sign_in_gate.turn(attempt.address, priority):
+        async with tools.sign_in_gate.turn(attempt.address, attempt.username, priority):
             return await asyncio.to_thread(password_fits, password, user.password if user else None)
     except TooBusy:
         await tools.db.tx(take_back, attempt)  # it was not looked at
@@ -284,8 +284,8 @@ async def _priority(tools: Tools, attempt: Attempt) -> SignInPriority:
     return known.priority_of(attempt.address, attempt.username)
 
 
-async def _hashed(tools: Tools, password: str) -> str:
-    async with tools.sign_in_gate.turn("", SignInPriority.KNOWN_ADDRESS):  # of somebody who is signed in
+async def _hashed(tools: Tools, username: str, password: str) -> str:
+    async with tools.sign_in_gate.turn("", username, SignInPriority.KNOWN_CALLER):  # of somebody who is signed in
         return await asyncio.to_thread(hash_password, password)
 
 
