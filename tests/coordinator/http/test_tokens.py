@@ -450,6 +450,30 @@ def test_the_shared_token_still_lets_everybody_in(site: Site) -> None:
     assert machine(site, ACCESS_TOKEN).post("/api/registry", beat("demo")).status == 200
 
 
+def test_where_executors_are_known_the_token_alone_gives_what_security_md_says(site: Site) -> None:
+    group = site.group("demo", admission="known")
+    thief = machine(site, of_group(site, "demo")["token"])
+    keyed, unkeyed = (site.execution(site.job(job_group=group)) for _ in range(2))
+    site.dispatched(keyed, "http://10.0.0.1:9999", keyed=True)
+    site.dispatched(unkeyed, "http://10.0.0.1:9999")
+    before = site.contents()["orth_job_log"]
+    assert thief.post("/api/registry", beat("demo")).envelope(403)["msg"]
+    assert thief.get("/api/orchestrators").status == 200
+    assert thief.get("/api/agents").status == 403
+    assert thief.post("/api/callback", [{"logId": keyed, "handleCode": 200}]).envelope(403)["msg"]
+    begun = {"incarnation": "thief", "begun": [{"logId": keyed, "startTime": 1}]}
+    assert thief.post("/api/begun", begun).envelope()["data"] == {"again": []}
+    asked = {"offers": [{"executionId": keyed}]}
+    assert thief.post("/api/openOffers", asked).envelope()["data"]["open"] == []
+    taken = {"queues": ["orchestrix.job.dispatch.demo.default"], "consumer": "thief", "count": 1}
+    assert thief.post("/api/channels/take", taken).envelope(403)["msg"]
+    assert site.contents()["orth_job_log"] == before
+    agent = {"url": "http://10.0.0.1:9999", "name": "demo"}
+    assert thief.post("/api/agents/register", agent).status == 409, "no executor of the group is registered there"
+    told = {"logId": unkeyed, "logDateTim": site.trigger_time(unkeyed), "handleCode": 200}
+    assert thief.post("/api/callback", [told]).envelope()["code"] == 200, "it was sent without a report key"
+
+
 @pytest.mark.parametrize(
     "address",
     ["http://169.254.169.254", "http://[fe80::1]:80", "http://[::ffff:169.254.169.254]", "http://100.100.100.200"],
