@@ -133,6 +133,7 @@ def test_code_of_jobs_does_not_run_as_the_user_who_can_read_the_token(
     assert refused.value.hint is not None
     assert told in refused.value.hint
     assert "executor.scripts_share_user = true" in refused.value.hint
+    assert ("one script_user for each group" in refused.value.hint) == (told == "executor.script_user")
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,8 @@
 Limits are the kernel's own (``setrlimit``), soft and hard: a program can lower them further and nobody raises them
 again. ``memory`` is address space. ``processes`` counts everything of the same user and does not bind root, so it is of
 use together with a user of its own for scripts. A user of its own also keeps scripts from the executor's files, its
-environment and its processes; only root can change to one.
+environment and its processes; only root can change to one. It does not keep scripts from each other: processes of one
+user can read each other's environment, and ``PR_SET_DUMPABLE`` does not survive ``execve``.
 
 Guards take this on between fork and exec, in the child (see ``guard``); commands without any of it are started in a
 cheaper way.
@@ -115,7 +116,8 @@ def check_user(scripts: Iterable[str], builtin: Iterable[str], identity: Identit
             f"Code of jobs ({', '.join(kinds)}) would run as the user of this executor, who can read its token and the "
             "secrets of other jobs.",
             hint="Start the executor as root and set executor.script_user to another user, or accept this with "
-            "executor.scripts_share_user = true.",
+            "executor.scripts_share_user = true. Scripts of one user can read each other's secrets: use one "
+            "script_user for each group on this machine.",
         )
 
 

@@ -35,7 +35,7 @@ class ScriptsAsRoot(Event):
     level = logging.WARNING
     sentence = (
         "scripts ({kinds}) run as root here, and can read all that this executor can, its token included: "
-        "set executor.script_user, or start the executor as another user"
+        "set executor.script_user, one for each group on this machine, or start the executor as another user"
     )
     kinds: str
 

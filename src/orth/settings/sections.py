@@ -378,7 +378,8 @@ class ExecutorSection(Section):
     script_user: OptionalName = _setting(
         None,
         "User that scripts and commands run as, if the executor is started by root: then they can read neither its "
-        "files nor its environment. Unset: its own, which scripts_share_user must allow.",
+        "files nor its environment. Scripts of one user can read each other's secrets: use one for each group. Unset: "
+        "its own, which scripts_share_user must allow.",
     )
     scripts_share_user: Switch = _setting(
         False,
