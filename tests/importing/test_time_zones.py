@@ -1,23 +1,27 @@
 """Cron expressions of an xxl-job mean its own time zone, which is asked for, checked and repaired."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
+from sqlalchemy import update
 
-from orth.coordinator.defining import edit, start_job
 from orth.domain.audit import Actor, ActorKind, Deed
-from orth.domain.jobs import GlueType, Job, ScheduleType
+from orth.domain.calendars import Calendar
+from orth.domain.jobs import GlueType, Job, MisfireStrategy, Overlap, ScheduleType
 from orth.domain.schedules import parse_schedule
-from orth.importing.report import Fate, Report
+from orth.importing.report import Entry, Fate, Report
 from orth.store.audit import record
+from orth.store.calendars import create_calendar
 from orth.store.glue_versions import GlueVersion, keep_glue_versions, list_glue_versions, set_glue_times
+from orth.store.tables import calendars
 from orth.testing import ManualClock
 from tests.importing.conftest import Install
 from tests.importing.installations import Installation
+from tests.importing.repeated import Importing, job
 from tests.importing.test_xxl_job import Store, fates, import_into, notes_of
 
 SHANGHAI = ZoneInfo("Asia/Shanghai")
@@ -142,25 +146,143 @@ def test_a_second_import_with_the_right_zone_repairs(install: Install, store: st
     assert here.contents() == before
 
 
-@pytest.mark.parametrize("change", [{"timezone": "Europe/Berlin"}, {"executor_timeout": 7}])
-def test_what_somebody_has_edited_here_is_not_repaired(
-    install: Install, sqlite_store: str, change: dict[str, Any]
+CRON = {"scheduleType": "CRON", "scheduleConf": "0 0 2 * * ?"}
+
+
+@pytest.fixture
+def importing(sqlite_store: str, tmp_path: Path) -> Importing:
+    return Importing(sqlite_store, tmp_path)
+
+
+def _entry_of(report: Report, number: int) -> Entry:
+    (entry,) = [one for one in report.entries if (one.origin.kind, one.origin.id) == ("job", number)]
+    return entry
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"overlap": Overlap.CLUSTER, "alarm_email": "a@b.cn"},
+        {"executor_timeout": 7},
+        {"tags": ("night",), "misfire_strategy": MisfireStrategy.FIRE_ONCE_NOW},
+    ],
+)
+def test_edits_of_other_fields_do_not_keep_a_wrong_zone(store: str, tmp_path: Path, change: dict[str, Any]) -> None:
+    importing = Importing(store, tmp_path)
+    importing.take(job(3, **CRON, triggerStatus=1), timezone="UTC", keep_running=True)
+    importing.edit("job 3", **change)
+    edited = importing.here.jobs()["job 3"]
+    again = importing.take(job(3, **CRON, triggerStatus=1), timezone="Asia/Shanghai", keep_running=True)
+    mended = importing.here.jobs()["job 3"]
+    assert (mended.timezone, mended.trigger_status) == ("Asia/Shanghai", True)
+    assert datetime.fromtimestamp(mended.trigger_next_time / 1000, SHANGHAI).hour == 2
+    assert {name: getattr(mended, name) for name in change} == change
+    assert mended.executor_handler == edited.executor_handler
+    entry = _entry_of(again, 3)
+    assert entry.fate is Fate.REPAIRED
+    assert entry.notes[0] == "its time zone was UTC and is Asia/Shanghai now"
+    assert entry.notes[1].startswith("differs in ")
+    assert all(name in entry.notes[1] for name in change)
+    assert "timezone" not in entry.notes[1]
+    assert not any("orth job edit" in line for line in again.lines())
+    before = importing.here.contents()
+    once_more = _entry_of(importing.take(job(3, **CRON, triggerStatus=1), timezone="Asia/Shanghai"), 3)
+    assert (once_more.fate, once_more.notes) == (Fate.DIFFERS, entry.notes[1:])
+    assert importing.here.contents() == before
+
+
+def test_a_change_over_there_does_not_keep_a_wrong_zone(importing: Importing) -> None:
+    importing.take(job(3, **CRON), timezone="UTC")
+    again = importing.take(job(3, **CRON, executorTimeout=5), timezone="Asia/Shanghai")
+    assert importing.here.jobs()["job 3"].timezone == "Asia/Shanghai"
+    assert _entry_of(again, 3).notes == (
+        "its time zone was UTC and is Asia/Shanghai now",
+        "differs in executor_timeout",
+    )
+
+
+def test_an_edited_job_with_the_zone_of_its_own_is_repaired(importing: Importing) -> None:
+    importing.take(job(3, **CRON, scheduleTimezone="Europe/Berlin"), timezone=None)
+    importing.edit("job 3", overlap=Overlap.CLUSTER)
+    again = importing.take(job(3, **CRON, scheduleTimezone="Asia/Tokyo"), timezone=None)
+    assert importing.here.jobs()["job 3"].timezone == "Asia/Tokyo"
+    assert _entry_of(again, 3).fate is Fate.REPAIRED
+
+
+def test_without_a_zone_an_edited_job_does_not_differ_in_what_depends_on_it(importing: Importing) -> None:
+    importing.take(job(3, **CRON))
+    importing.edit("job 3", overlap=Overlap.CLUSTER)
+    again = importing.take(job(3, **CRON), timezone=None)
+    assert _entry_of(again, 3).notes == ("differs in overlap",)
+    assert importing.here.jobs()["job 3"].timezone == "Asia/Shanghai"
+
+
+@pytest.mark.parametrize(
+    ("change", "differs", "command"),
+    [
+        ({"timezone": "Europe/Berlin"}, "timezone", "orth job edit 1 --timezone Asia/Shanghai"),
+        (
+            {"schedule_conf": "0 0 18 * * ?", "overlap": Overlap.CLUSTER},
+            "schedule_conf, timezone, overlap",
+            "orth job edit 1 --schedule '0 0 2 * * ?' --timezone Asia/Shanghai",
+        ),
+    ],
+)
+@pytest.mark.parametrize("running", [True, False])
+def test_a_schedule_that_a_user_has_edited_is_told_with_the_command_that_mends_it(
+    importing: Importing, change: dict[str, Any], differs: str, command: str, running: bool
 ) -> None:
-    there = install("3.4")
-    _chinese(there, ManualClock().now())
-    import_into(sqlite_store, there.url, timezone="UTC")
-    here = Store(sqlite_store)
-    job = here.jobs()["0 0 2 * * ?"]
-    with here.engine.begin() as connection:
-        edit(connection, job, replace(job, **change), 1, True)
-        record(connection, Actor(ActorKind.USER, "ann"), Deed("job.update", "job", str(job.id)), 1)
-        start_job(connection, job.id, ManualClock().now())
-    edited = here.jobs()["0 0 2 * * ?"]
-    again = import_into(sqlite_store, there.url, timezone="Asia/Shanghai")
-    (entry,) = [one for one in again.entries if one.id == job.id and one.origin.kind == "job"]
-    assert entry.fate is Fate.DIFFERS
-    assert "timezone" in entry.notes[0]
-    assert here.jobs()["0 0 2 * * ?"] == edited
+    importing.take(job(3, **CRON, triggerStatus=1), timezone="UTC", keep_running=running)
+    importing.edit("job 3", **change)
+    before = importing.here.jobs()
+    again = importing.take(job(3, **CRON, triggerStatus=1), timezone="Asia/Shanghai", keep_running=True)
+    assert importing.here.jobs() == before
+    zone = before["job 3"].timezone
+    fires = "still fires" if running else "will fire, once it is started,"
+    assert _entry_of(again, 3).fate is Fate.DIFFERS
+    assert _entry_of(again, 3).notes == (
+        f"differs in {differs}",
+        f"it {fires} in the time zone {zone}, not in Asia/Shanghai; to change this: {command}",
+    )
+
+
+def test_a_zone_that_was_edited_and_put_back_is_repaired(importing: Importing) -> None:
+    importing.take(job(3, **CRON), timezone="UTC")
+    importing.edit("job 3", timezone="Europe/Berlin")
+    importing.edit("job 3", timezone="UTC")
+    importing.take(job(3, **CRON), timezone="Asia/Shanghai")
+    assert importing.here.jobs()["job 3"].timezone == "Asia/Shanghai"
+
+
+def test_a_job_that_was_made_by_hand_keeps_its_zone(importing: Importing) -> None:
+    importing.take(job(3, **CRON), timezone="UTC")
+    importing.edited("job 3", "job.create")
+    again = importing.take(job(3, **CRON), timezone="Asia/Shanghai")
+    assert importing.here.jobs()["job 3"].timezone == "UTC"
+    assert "orth job edit 1 --timezone Asia/Shanghai" in _entry_of(again, 3).notes[1]
+
+
+def test_a_job_whose_zone_cannot_be_changed_is_told(importing: Importing) -> None:
+    importing.take(job(3, **CRON), timezone="UTC")
+    with importing.here.engine.begin() as connection:
+        calendar_id = create_calendar(connection, "holidays", Calendar(), 1)
+    importing.edit("job 3", calendar_id=calendar_id)
+    with importing.here.engine.begin() as connection:
+        connection.execute(update(calendars).values(definition="{"))  # nobody can read it any more
+    again = importing.take(job(3, **CRON), job(4), timezone="Asia/Shanghai")
+    assert _entry_of(again, 4).fate is Fate.CREATED
+    entry = _entry_of(again, 3)
+    assert (entry.fate, entry.notes[0]) == (Fate.DIFFERS, "differs in timezone, calendar_id")
+    assert "calendar" in entry.notes[1]
+    assert "orth job edit 1 --timezone Asia/Shanghai" in entry.notes[2]
+    assert importing.here.jobs()["job 3"].timezone == "UTC"
+
+
+def test_the_zone_of_a_job_without_a_schedule_by_the_clock_makes_no_command(importing: Importing) -> None:
+    importing.take(job(3), timezone="UTC")
+    importing.edit("job 3", timezone="Europe/Berlin")
+    again = importing.take(job(3), timezone="Asia/Shanghai")
+    assert _entry_of(again, 3).notes == ("differs in timezone",)
 
 
 def _with_history(there: Installation) -> None:
@@ -214,11 +336,27 @@ def test_the_history_of_an_edited_script_is_left_alone(install: Install, sqlite_
     there, here = install("3.4"), Store(sqlite_store)
     _with_history(there)
     import_into(sqlite_store, there.url, timezone="UTC")
+    deed = Deed("script.save", "job", str(here.jobs()["script"].id), before={"remark": ""}, after={"remark": "x"})
     with here.engine.begin() as connection:
-        record(connection, Actor(ActorKind.USER, "ann"), Deed("script.save", "job", str(here.jobs()["script"].id)), 1)
+        record(connection, Actor(ActorKind.USER, "ann"), deed, 1)
     again = import_into(sqlite_store, there.url, timezone="Asia/Shanghai")
-    assert notes_of(again, "job", 100) == "differs in timezone, glue_updatetime"
+    assert notes_of(again, "job", 100) == ("its time zone was UTC and is Asia/Shanghai now; differs in glue_updatetime")
     assert [hour for _source, hour in _history(here)] == [12] * 4
+
+
+def test_other_edits_do_not_keep_the_times_of_a_script_from_repair(
+    install: Install, sqlite_store: str, tmp_path: Path
+) -> None:
+    there, importing = install("3.4"), Importing(sqlite_store, tmp_path)
+    _with_history(there)
+    import_into(sqlite_store, there.url, timezone="UTC")
+    importing.edit("script", overlap=Overlap.CLUSTER)
+    again = import_into(sqlite_store, there.url, timezone="Asia/Shanghai")
+    assert notes_of(again, "job", 100) == (
+        "its time zone was UTC and is Asia/Shanghai now; "
+        "4 versions of its script had the times of another time zone; differs in overlap"
+    )
+    assert [hour for _source, hour in _history(importing.here)] == [4] * 4
 
 
 def _with_own_zones(there: Installation) -> None:

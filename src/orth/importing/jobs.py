@@ -1,7 +1,8 @@
 """Writing jobs: those that are not here, and what an earlier import took over wrongly in those that are."""
 
+import shlex
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from itertools import chain
@@ -10,16 +11,18 @@ from orth.coordinator.defining import define, edit, start_job
 from orth.domain.jobs import GlueType, Job, ScheduleType
 from orth.domain.scripts import runs_code
 from orth.errors import OrthError
+from orth.importing.edits import Edits, edits_of
 from orth.importing.families import Notes, children, compare_children, compare_super_task, super_tasks
 from orth.importing.mapping import MappedJob, Origin
 from orth.importing.report import Entry, Fate, differs_in
-from orth.store.audit import Wanted, newest_entries
 from orth.store.database import Connection
 from orth.store.glue_versions import GlueVersion, keep_glue_versions, list_glue_versions, set_glue_times
 from orth.store.jobs import UnreadableJob, get_job, hold_job, jobs_by_id, list_jobs, replace_job
 from orth.store.quotas import check_room_for_job
 
 _NEEDS_ZONE = "its cron expression needs a time zone: repeat with --timezone ZONE, or --utc"
+_OF_ZONE = frozenset({"timezone", "glue_updatetime"})
+"""The fields that depend on the time zone of an import."""
 _PAGE = 1000
 
 
@@ -68,18 +71,13 @@ class _Known:
         candidates.remove(found)
         return found
 
-    def same_but_zone(self, job: Job) -> Job | None:
-        """The one that an import in another time zone would have made of this definition."""
+    def alike(self, job: Job, likeness: Callable[[Job], object]) -> Job | None:
+        """The first one left of the same name and handler that has the same ``likeness``."""
         candidates = self._left[_namesake(job)]
-        found = next((one for one in candidates if _without_zone(one) == _without_zone(job)), None)
+        found = next((one for one in candidates if likeness(one) == likeness(job)), None)
         if found is not None:
             candidates.remove(found)
         return found
-
-    def namesake(self, job: Job) -> Job | None:
-        """One that is called so and runs the same, defined otherwise."""
-        candidates = self._left[_namesake(job)]
-        return candidates.pop(0) if candidates else None
 
 
 def _namesake(job: Job) -> tuple[object, ...]:
@@ -156,42 +154,43 @@ class JobWriter:
                 changed.append((found, job))
             else:
                 self._know(found, same, [])
-        missing: list[tuple[MappedJob, Job]] = []
-        for found, job in self._repaired(changed, known):
-            other = known[job.job_group].namesake(job)
-            if other is None:
-                missing.append((found, job))
-            else:
-                self._know(found, other, _differences(other, job))
-        return missing
+        # Then from the most alike to the least: without the zone, with the same schedule, with the same name.
+        for likeness in (_without_zone, _schedule, _namesake):
+            missing: list[tuple[MappedJob, Job]] = []
+            for found, job in changed:
+                here = known[job.job_group].alike(job, likeness)
+                if here is None:
+                    missing.append((found, job))
+                else:
+                    self._know(found, here, self._repair_zone(found, here, job))
+            changed = missing
+        return changed
 
-    def _repaired(
-        self, changed: Sequence[tuple[MappedJob, Job]], known: Mapping[int, _Known]
-    ) -> list[tuple[MappedJob, Job]]:
-        """Give the zone of this import to jobs that an earlier one has taken over in another; the others, as they are.
-        A job that somebody has edited here keeps its zone. Without a zone nothing is compared that depends on it.
+    def _repair_zone(self, found: MappedJob, here: Job, job: Job) -> list[str]:
+        """Repair what an earlier import with another time zone got wrong; the names of the fields that differ after
+        this. Edits of users stay. Without a time zone, fields that depend on the time zone are not compared.
         """
-        others: list[tuple[MappedJob, Job]] = []
-        for found, job in changed:
-            here = known[job.job_group].same_but_zone(job)
-            if here is None:
-                others.append((found, job))
-                continue
-            whole = here if self._timezone is None else replace(here, glue_updatetime=job.glue_updatetime)
-            if self._timezone is not None or found.own_zone:
-                whole = replace(whole, timezone=job.timezone)
-            if whole != here and _was_edited(self._connection, here.id):
-                self._know(found, here, _differences(here, job))
-                continue
-            self._know(found, here, [])
-            if whole != here:
-                edit(self._connection, here, whole, self._now, True)
-            if whole.timezone != here.timezone:
-                repair = f"its time zone was {here.timezone} and is {whole.timezone} now"
-                self._repairs[found.origin.id].append(repair)
-            elif whole != here:
-                self._repairs[found.origin.id].append("the time of its script was that of another time zone")
-        return others
+        if self._timezone is None:
+            zone = job.timezone if found.own_zone else here.timezone
+            job = replace(job, timezone=zone, glue_updatetime=here.glue_updatetime)
+        if _OF_ZONE.isdisjoint(named := _differences(here, job)):
+            return named
+        here = hold_job(self._connection, here.id)
+        repaired = _repaired(here, job, edits_of(self._connection, here))
+        if repaired != here:
+            try:
+                edit(self._connection, here, repaired, self._now, True)
+            except OrthError as error:
+                self._notes[found.origin.id].append(error.message)
+                repaired = here
+        if repaired.timezone != here.timezone:
+            repair = f"its time zone was {here.timezone} and is {repaired.timezone} now"
+            self._repairs[found.origin.id].append(repair)
+        elif repaired != here:
+            self._repairs[found.origin.id].append("the time of its script was that of another time zone")
+        if _fires_in_another_zone(repaired, job):
+            self._notes[found.origin.id].append(_told_zone(repaired, job))
+        return _differences(repaired, job)
 
     def _know(self, found: MappedJob, here: Job, named: list[str]) -> None:
         self._present.append(_Present(found, here, named))
@@ -211,23 +210,20 @@ class JobWriter:
                 *(["child_jobid"] if followers != here.child_job_ids else []),
                 *(["super_task_id"] if super_task != (here.super_id or 0) else []),
             ]
-            if not named:
-                self._repair_history(one)
+            self._repair_history(one)
             related = followers is not None and self._relate(one, tuple(followers), super_task) if others else True
-            if named or not related:
-                self._tell(found, Fate.DIFFERS, here.id, (differs_in([*named, *others]),))
-            elif repairs := self._repairs[found.origin.id]:
-                self._tell(found, Fate.REPAIRED, here.id, tuple(repairs))
-            else:
-                self._tell(found, Fate.THERE, here.id)
+            repairs = tuple(self._repairs[found.origin.id])
+            differing = (differs_in([*named, *others]),) if named or not related else ()
+            fate = Fate.REPAIRED if repairs else Fate.DIFFERS if differing else Fate.THERE
+            self._tell(found, fate, here.id, (*repairs, *differing))
 
     def _repair_history(self, one: _Present) -> None:
-        """Give the versions of a script the times that this import reads, unless somebody has edited the job."""
+        """Give the versions of a script the times that this import reads, unless a user has edited the script."""
         versions = one.found.versions
         if not versions or self._timezone is None:
             return
         times = _compare_times(list_glue_versions(self._connection, one.here.id), versions)
-        if times and not _was_edited(self._connection, one.here.id):
+        if times and not edits_of(self._connection, one.here).script:
             set_glue_times(self._connection, times)
             told = f"{len(times)} versions of its script had the times of another time zone"
             self._repairs[one.found.origin.id].append(told)
@@ -242,7 +238,7 @@ class JobWriter:
         """Give a job these relations; whether that was possible. An edited job keeps its own, and so does one that
         differs otherwise.
         """
-        if one.named or _was_edited(self._connection, one.here.id):
+        if one.named or edits_of(self._connection, one.here).job:
             return False
         stored = hold_job(self._connection, one.here.id)
         changed: dict[str, tuple[Sequence[int], Sequence[int]]] = {}
@@ -312,10 +308,27 @@ def _compare_times(here: Sequence[GlueVersion], there: Sequence[GlueVersion]) ->
     return times
 
 
-def _was_edited(connection: Connection, job_id: int) -> bool:
-    """Whether somebody has edited a job since an import made it, or made it by hand."""
-    deeds = Wanted(actions=("job.create", "job.update", "script.save"), object_kind="job", object_id=str(job_id))
-    return bool(newest_entries(connection, deeds, None, 1))
+def _repaired(here: Job, there: Job, edits: Edits) -> Job:
+    """``here`` with the time zone of ``there`` if the schedule was changed neither here since the import nor over
+    there, and with the time of the script under the same condition.
+    """
+    if not edits.schedule and _schedule(here) == _schedule(there):
+        here = replace(here, timezone=there.timezone)
+    if not edits.script and here.glue_type is not GlueType.BEAN and _script(here) == _script(there):
+        here = replace(here, glue_updatetime=there.glue_updatetime)
+    return here
+
+
+def _fires_in_another_zone(here: Job, there: Job) -> bool:
+    return here.timezone != there.timezone and here.schedule_type is there.schedule_type is ScheduleType.CRON
+
+
+def _told_zone(here: Job, there: Job) -> str:
+    """In which time zone a job fires whose zone could not be repaired, and the command that changes the zone."""
+    schedule = [] if _schedule(here) == _schedule(there) else ["--schedule", there.schedule_conf]
+    command = shlex.join(["orth", "job", "edit", str(here.id), *schedule, "--timezone", there.timezone])
+    fires = "still fires" if here.trigger_status else "will fire, once it is started,"
+    return f"it {fires} in the time zone {here.timezone}, not in {there.timezone}; to change this: {command}"
 
 
 def _definition(job: Job) -> Job:
@@ -340,6 +353,14 @@ def _definition(job: Job) -> Job:
 def _without_zone(job: Job) -> Job:
     """The definition without what depends on the time zone of an import."""
     return replace(_definition(job), timezone="", glue_updatetime=0)
+
+
+def _schedule(job: Job) -> tuple[object, ...]:
+    return (job.schedule_type, job.schedule_conf)
+
+
+def _script(job: Job) -> tuple[object, ...]:
+    return (job.glue_type, job.glue_source)
 
 
 def _differences(here: Job, there: Job) -> list[str]:

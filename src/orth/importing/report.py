@@ -16,7 +16,7 @@ class Fate(StrEnum):
 
     CREATED = "created"
     THERE = "there"  # already here, and the same
-    REPAIRED = "repaired"  # already here, unedited, and made the same: time zone, relations
+    REPAIRED = "repaired"  # already here; what could be was made the same: time zone, relations
     DIFFERS = "differs"  # already here, and not the same: left as it is
     REFUSED = "refused"
 
