@@ -90,6 +90,15 @@ def test_wrong_options_are_told(tmp_path: Path) -> None:
     assert orth("import", "xxl-job", "--from", str(file), "--timezone", "Mars/Base", cwd=tmp_path).returncode == 1
 
 
+def test_an_offset_or_an_abbreviation_is_answered_with_the_names_of_zones(tmp_path: Path) -> None:
+    file = prepared(tmp_path)
+    for given, near in (("GMT+8", "Etc/GMT-8"), ("+08:00", "Etc/GMT-8"), ("CST", "America/Chicago")):
+        refused = orth("import", "xxl-job", "--from", str(file), "--timezone", given, cwd=tmp_path)
+        assert refused.returncode == 1
+        assert "Asia/Shanghai" in refused.stderr
+        assert near in refused.stderr
+
+
 def test_a_database_is_imported_and_its_password_is_in_no_output(tmp_path: Path, mariadb_url: str) -> None:
     there = Installation(mariadb_url, "3.4")
     fill(there)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from orth.domain.cron.zones import DAY, Zone, zone_named
+from orth.domain.cron.zones import ABBREVIATIONS, DAY, Zone, zone_named, zone_names
 from orth.errors import InvalidSchedule
 
 END_OF_TABLES = int(datetime(2199, 1, 1, tzinfo=UTC).timestamp())
@@ -125,7 +125,17 @@ def test_samoa_has_no_30_december_2011() -> None:
         ("", "such as UTC or Europe/Berlin"),
         ("Europe/Berlin\n", "such as UTC or Europe/Berlin"),
         ("Europe/Berlin\0", "such as UTC or Europe/Berlin"),
-        ("+02:00", "such as UTC or Europe/Berlin"),
+        ("+02:00", "this offset: Etc/GMT-2."),
+        ("+08:00", "this offset: Asia/Shanghai, Etc/GMT-8."),
+        ("-0500", "this offset: Etc/GMT+5."),
+        ("+8", "this offset: Asia/Shanghai, Etc/GMT-8."),
+        ("+00:00", "Did you mean UTC?"),
+        ("+05:30", "such as UTC or Europe/Berlin"),
+        ("8", "such as UTC or Europe/Berlin"),
+        ("CST", "may mean: Asia/Shanghai, America/Chicago."),
+        ("cst", "may mean: Asia/Shanghai, America/Chicago."),
+        ("PST", "may mean: America/Los_Angeles."),
+        ("IST", "may mean: Asia/Kolkata, "),
         ("Mars/Olympus_Mons", "such as UTC or Europe/Berlin"),
         ("GMT+8", "this offset: Asia/Shanghai, Etc/GMT-8."),
         ("gmt+8", "this offset: Asia/Shanghai, Etc/GMT-8."),
@@ -160,6 +170,12 @@ def test_only_names_of_the_zone_database_are_zones(name: str, hint: str) -> None
     assert hint in (caught.value.hint or "")
     assert caught.value.field == "timezone"
     assert len(str(caught.value)) < 250
+
+
+def test_every_zone_of_an_abbreviation_exists_and_no_abbreviation_is_a_zone() -> None:
+    for abbreviation, zones in ABBREVIATIONS.items():
+        assert abbreviation not in zone_names()
+        assert set(zones) <= set(zone_names())
 
 
 def test_a_zone_is_loaded_once() -> None:

@@ -123,6 +123,10 @@ SAYINGS: Mapping[str, tuple[str, str]] = {
         "'{zone}' is an offset, not the name of a time zone.",
         "Zones with this offset: {near}. The sign in Etc/GMT names is inverted.",
     ),
+    "zone_abbreviation": (
+        "'{zone}' is an abbreviation, not the name of a time zone.",
+        "Zones that it may mean: {near}.",
+    ),
     "no_fire_left": (
         "This schedule has no fire left.",
         "Choose a time in the future, or the type NONE for a job that is only triggered by hand.",

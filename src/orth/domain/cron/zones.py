@@ -27,7 +27,26 @@ _BLOCK = 366 * DAY
 _SECOND = timedelta(seconds=1)
 _NAME = re.compile(r"[A-Za-z0-9_+-]{1,32}(/[A-Za-z0-9_+-]{1,32}){0,2}")
 # An offset as people write it. Java reads GMT+8 as 8 hours ahead of UTC.
-_OFFSET = re.compile(r"(?:GMT|UTC|UT)([+-])([0-9]{1,2})(?::?([0-5][0-9]))?", re.IGNORECASE)
+_OFFSET = re.compile(r"(GMT|UTC|UT)?([+-])([0-9]{1,2})(?::?([0-5][0-9]))?", re.IGNORECASE)
+ABBREVIATIONS = {
+    "AEST": ("Australia/Sydney",),
+    "BST": ("Europe/London", "Asia/Dhaka"),
+    "CDT": ("America/Chicago",),
+    "CEST": ("Europe/Berlin",),
+    "CST": ("Asia/Shanghai", "America/Chicago"),
+    "CTT": ("Asia/Shanghai",),
+    "EDT": ("America/New_York",),
+    "HKT": ("Asia/Hong_Kong",),
+    "IST": ("Asia/Kolkata", "Europe/Dublin", "Asia/Jerusalem"),
+    "JST": ("Asia/Tokyo",),
+    "KST": ("Asia/Seoul",),
+    "MDT": ("America/Denver",),
+    "MSK": ("Europe/Moscow",),
+    "PDT": ("America/Los_Angeles",),
+    "PST": ("America/Los_Angeles",),
+    "SGT": ("Asia/Singapore",),
+}
+"""Abbreviations that are no names of zones, and the zones that each of them may mean."""
 _NO_HINT = ("zone_unknown", "")
 # Both are names of files that some systems keep beside the zones: the first means "whatever this machine is set to".
 _NOT_ZONES = frozenset({"localtime", "Factory"})
@@ -160,15 +179,19 @@ def _hint(name: str) -> tuple[str, str]:
     """The code of the refusal, and the names that may be meant; empty if there is none."""
     offset = _OFFSET.fullmatch(name)
     if offset:
-        zones = _zones_with(offset[1], int(offset[2]), int(offset[3] or 0))
+        zones = _zones_with(offset[2], int(offset[3]), int(offset[4] or 0))
         code = "zone_like" if zones == ["UTC"] else "zone_offset"
         return (code, ", ".join(zones)) if zones else _NO_HINT
+    if meant := ABBREVIATIONS.get(name.upper()):
+        return "zone_abbreviation", ", ".join(meant)
     near = _nearest(name) if _NAME.fullmatch(name) else None
     return ("zone_like", near) if near else _NO_HINT
 
 
 def _zones_with(sign: str, hours: int, minutes: int) -> list[str]:
-    """The zones that always have this offset, as Java and ISO 8601 sign it. Names of Etc have the inverted sign."""
+    """The zones that always have this offset, as Java and ISO 8601 sign it. The last one is fixed: UTC or one of Etc,
+    whose names have the inverted sign.
+    """
     if minutes:
         return []
     if hours == 0:
