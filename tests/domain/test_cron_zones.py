@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from orth.domain.cron.zones import ABBREVIATIONS, DAY, Zone, zone_named, zone_names
+from orth.domain.cron.zones import ABBREVIATIONS, DAY, Zone, fixed_zone, zone_named, zone_names
 from orth.errors import InvalidSchedule
 
 END_OF_TABLES = int(datetime(2199, 1, 1, tzinfo=UTC).timestamp())
@@ -176,6 +176,30 @@ def test_every_zone_of_an_abbreviation_exists_and_no_abbreviation_is_a_zone() ->
     for abbreviation, zones in ABBREVIATIONS.items():
         assert abbreviation not in zone_names()
         assert set(zones) <= set(zone_names())
+
+
+@pytest.mark.parametrize(
+    ("name", "zone", "hours"),
+    [
+        ("GMT+8", "Etc/GMT-8", 8),
+        ("GMT+08:00", "Etc/GMT-8", 8),
+        ("UTC+8", "Etc/GMT-8", 8),
+        ("UTC+0800", "Etc/GMT-8", 8),
+        ("UT-5", "Etc/GMT+5", -5),
+        ("GMT-12:00", "Etc/GMT+12", -12),
+        ("UTC+00:00", "UTC", 0),
+    ],
+)
+def test_an_offset_from_gmt_in_whole_hours_is_a_fixed_zone(name: str, zone: str, hours: int) -> None:
+    assert fixed_zone(name) == zone
+    assert zone_named(zone).stretch_at(0).offset == hours * 3600
+
+
+@pytest.mark.parametrize(
+    "name", ["+08:00", "+8", "CST", "GMT8", "gmt+8", "GMT+5:30", "GMT+15", "GMT-13", "Etc/GMT-8", "GMT", "", "GMT+8\n"]
+)
+def test_other_names_are_no_fixed_zone(name: str) -> None:
+    assert fixed_zone(name) is None
 
 
 def test_a_zone_is_loaded_once() -> None:

@@ -401,6 +401,42 @@ def test_a_job_with_a_zone_of_its_own_needs_no_other(install: Install, sqlite_st
     assert _jobs_of(import_into(sqlite_store, there.url, timezone=None)) == {Fate.THERE, Fate.REFUSED}
 
 
+@pytest.mark.parametrize(
+    ("there", "here"),
+    [("GMT+8", "Etc/GMT-8"), ("UTC+08:00", "Etc/GMT-8"), ("GMT-5", "Etc/GMT+5"), ("UTC+0:00", "UTC")],
+)
+def test_an_offset_of_a_job_becomes_a_zone_with_this_offset(importing: Importing, there: str, here: str) -> None:
+    report = importing.take(job(3, **CRON, scheduleTimezone=there), timezone=None)
+    kept = importing.here.jobs()["job 3"]
+    assert (kept.schedule_type, kept.schedule_conf, kept.timezone) == (ScheduleType.CRON, "0 0 2 * * ?", here)
+    assert _entry_of(report, 3).notes == (f"its time zone {there!r} was taken over as {here!r}, which has this offset",)
+    assert "zone:    not given, 1 jobs have their own" in list(report.lines())
+    again = importing.take(job(3, **CRON, scheduleTimezone=there), timezone=None)
+    assert _entry_of(again, 3).fate is Fate.THERE
+
+
+def test_an_offset_of_a_job_without_an_expression_is_not_told(importing: Importing) -> None:
+    report = importing.take(job(3, scheduleTimezone="GMT+8"), timezone="UTC")
+    assert importing.here.jobs()["job 3"].timezone == "UTC"
+    assert _entry_of(report, 3).notes == ()
+
+
+@pytest.mark.parametrize(
+    ("zone", "hint"),
+    [
+        ("+08:00", "Zones with this offset: Asia/Shanghai, Etc/GMT-8."),
+        ("CST", "Zones that it may mean: Asia/Shanghai, America/Chicago"),
+        ("asia/shanghai", "Did you mean Asia/Shanghai?"),
+    ],
+)
+def test_a_zone_of_a_job_that_is_none_is_told_with_the_right_form(importing: Importing, zone: str, hint: str) -> None:
+    report = importing.take(job(3, **CRON, scheduleTimezone=zone), timezone="UTC")
+    assert importing.here.jobs()["job 3"].schedule_type is ScheduleType.NONE
+    (note,) = _entry_of(report, 3).notes
+    assert "it was taken over without a schedule. " in note
+    assert hint in note
+
+
 def test_the_time_of_code_is_no_difference_where_there_is_none(install: Install, sqlite_store: str) -> None:
     there = install("3.4")
     there.add("group", id=1, app_name="shop-executor", title="Shop", address_type=0)

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from orth.coordinator.http.groups import GroupBody
 from orth.domain.access import Role
 from orth.domain.alarms import mail_addresses
-from orth.domain.cron.zones import DAY
+from orth.domain.cron.zones import DAY, fixed_zone
 from orth.domain.jobs import (
     ALIASES,
     CONCURRENCY_LIMIT,
@@ -221,10 +221,15 @@ def _job(origin: Origin, fields: Fields, versions: tuple[GlueVersion, ...], time
     super_task = fields.number("super_task_id")
     if glue_type is GlueType.BEAN and not handler and super_task in (0, origin.id):
         raise Unusable("it names no handler")
-    own_zone = fields.text("schedule_timezone").strip()
+    zone_there = fields.text("schedule_timezone").strip()
+    own_zone = fixed_zone(zone_there) or zone_there
     schedule_type, conf, kept = _schedule(fields, own_zone or timezone, now)
     if schedule_type is not ScheduleType.CRON:
         own_zone = ""
+    elif own_zone != zone_there:
+        fields.notes.append(
+            f"its time zone {shown(zone_there)} was taken over as {shown(own_zone)}, which has this offset"
+        )
     job = Job(
         id=0,
         job_group=0,
@@ -319,7 +324,8 @@ def _schedule(fields: Fields, timezone: str, now: int) -> tuple[ScheduleType, st
     complaint = _complaint(text, conf, timezone, now)
     if complaint is not None:
         about = f"{text} {shown(there)}: " if text in _FIRING else ""
-        fields.notes.append(f"{about}{complaint}; it was taken over without a schedule")
+        reason, hint = complaint
+        fields.notes.append(f"{about}{reason}; it was taken over without a schedule{hint}")
         return ScheduleType.NONE, "", False
     fields.notes += notes
     if text == ScheduleType.FIX_DELAY:
@@ -328,24 +334,26 @@ def _schedule(fields: Fields, timezone: str, now: int) -> tuple[ScheduleType, st
     return ScheduleType(text), conf, True
 
 
-def _complaint(schedule_type: str, conf: str, timezone: str, now: int) -> str | None:
-    """Why a schedule cannot be kept; None if it can."""
+def _complaint(schedule_type: str, conf: str, timezone: str, now: int) -> tuple[str, str] | None:
+    """Why a schedule cannot be kept, and a hint if the time zone is wrong; None if it can."""
     if schedule_type not in _FIRING:
-        return f"schedule_type {shown(schedule_type)} is not known"
+        return f"schedule_type {shown(schedule_type)} is not known", ""
     if len(conf) > _CONF_LIMIT:
-        return f"its schedule has {len(conf):,} characters"
+        return f"its schedule has {len(conf):,} characters", ""
     is_cron = schedule_type == ScheduleType.CRON
     if is_cron and len(conf.split()) == 5:
         # Five fields are Unix cron to us, with other numbers for the days; xxl-job cannot have meant that.
-        return "it is not a Quartz expression"
+        return "it is not a Quartz expression", ""
     if not is_cron and _SECONDS.fullmatch(conf) and int(conf) > _LONGEST_RATE * DAY:
-        return (
-            f"a period of {int(conf) / DAY:,.1f} days is longer than {_LONGEST_RATE} days, the longest period in Orth"
-        )
+        days = f"{int(conf) / DAY:,.1f}"
+        return f"a period of {days} days is longer than {_LONGEST_RATE} days, the longest period in Orth", ""
     try:
         parse_schedule(ScheduleType(schedule_type), conf, timezone=timezone if is_cron else "UTC").check_future(now)
     except InvalidSchedule as error:
-        return (is_cron and unreadable(conf)) or error.message.rstrip(".")
+        reason = error.message.rstrip(".")
+        if error.field == "timezone" and error.hint:
+            return reason, f". {error.hint.rstrip('.')}"
+        return (is_cron and unreadable(conf)) or reason, ""
     return None
 
 

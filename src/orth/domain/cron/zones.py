@@ -152,6 +152,17 @@ def zone_named(name: str) -> Zone:
     return _loaded(name)
 
 
+def fixed_zone(name: str) -> str | None:
+    """The zone that always has the offset from ``GMT``, ``UTC`` or ``UT`` that is written as Java reads it, such as
+    ``GMT+8`` or ``UTC+08:00``; None for other names, and for offsets that no such zone has.
+    """
+    offset = _OFFSET.fullmatch(name)
+    if offset is None or offset[1] is None or not name.isupper():
+        return None
+    zones = _zones_with(offset[2], int(offset[3]), int(offset[4] or 0))
+    return zones[-1] if zones else None
+
+
 @cache
 def zone_names() -> tuple[str, ...]:
     """Every name that ``zone_named`` takes, old ones and new ones, in order."""
