@@ -8,6 +8,7 @@ import click
 
 from orth.cli.api_client import ApiChoice, api_options
 from orth.cli.output import output_option, show_list, show_one
+from orth.cli.references import GROUP, JOB, Reference, with_ids
 
 _KINDS = ("mail", "webhook", "apprise")
 _STATES = ("waiting", "sending", "told", "failed")
@@ -21,15 +22,16 @@ def alarm() -> None:
 
 
 @alarm.command(name="list")
-@click.option("--job", "job_id", type=int, metavar="ID", help="Only those about this job.")
+@click.option("--job", "job_id", type=JOB, help="Filter by job: its id or GROUP/NAME.")
 @click.option("--state", type=click.Choice(_STATES), help="Only those that are so far.")
 @click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True, help="How many, newest first.")
 @output_option
 @api_options
-def list_(api: ApiChoice, job_id: int | None, state: str | None, limit: int, output: str) -> None:
+def list_(api: ApiChoice, job_id: Reference | None, state: str | None, limit: int, output: str) -> None:
     """List messages, newest first."""
     with api.client() as client:
-        found = list(client.items("/api/v1/alarms", limit=limit, job_id=job_id, state=state))
+        wanted = with_ids(client, {"job_id": job_id, "state": state})
+        found = list(client.items("/api/v1/alarms", limit=limit, **wanted))
     show_list(
         found,
         output,
@@ -198,8 +200,8 @@ def list_silences(api: ApiChoice, over: bool, limit: int, output: str) -> None:
 
 
 @silences.command(name="add")
-@click.option("--job", "job_id", type=int, metavar="ID", help="Of this job.")
-@click.option("--group", "job_group", type=int, metavar="ID", help="Of every job of this group.")
+@click.option("--job", "job_id", type=JOB, help="Of this job: its id or GROUP/NAME.")
+@click.option("--group", "job_group", type=GROUP, help="Of every job of this group: its id or app name.")
 @click.option("--all", "everything", is_flag=True, help="Of everything.")
 @click.option("--from", "starts_at", metavar="INSTANT", help="When it begins.  [default: now]")
 @click.option("--until", "ends_at", metavar="INSTANT", help="When it ends.")
@@ -209,8 +211,8 @@ def list_silences(api: ApiChoice, over: bool, limit: int, output: str) -> None:
 @api_options
 def add_silence(
     api: ApiChoice,
-    job_id: int | None,
-    job_group: int | None,
+    job_id: Reference | None,
+    job_group: Reference | None,
     everything: bool,
     starts_at: str | None,
     ends_at: str | None,
@@ -231,7 +233,7 @@ def add_silence(
     }
     body = {name: value for name, value in fields.items() if value is not None}
     with api.client() as client:
-        show_one(client.call("POST", _SILENCES, body=body), output, _silence)
+        show_one(client.call("POST", _SILENCES, body=with_ids(client, body)), output, _silence)
 
 
 @silences.command(name="end")

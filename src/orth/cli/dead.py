@@ -7,6 +7,7 @@ import click
 
 from orth.cli.api_client import ApiChoice, api_options
 from orth.cli.output import output_option, show_list, show_one
+from orth.cli.references import GROUP, JOB, with_ids
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 AT_ONCE = 1_000
@@ -14,8 +15,8 @@ PERSON = {"Orth-Client": "cli"}
 _SHOWN = 20
 
 _FILTERS = (
-    click.option("--job", "job_id", type=int, metavar="ID", help="Only those of this job."),
-    click.option("--group", "job_group", type=int, metavar="ID", help="Only those of this group's jobs."),
+    click.option("--job", "job_id", type=JOB, help="Filter by job: its id or GROUP/NAME."),
+    click.option("--group", "job_group", type=GROUP, help="Filter by group of the job: its id or app name."),
     click.option(
         "--status", type=click.Choice(("failed", "timeout", "trigger_failed")), help="Only those that ended so."
     ),
@@ -58,9 +59,8 @@ def dead() -> None:
 def list_(api: ApiChoice, limit: int, output: str, **wanted: object) -> None:
     """List them, newest first."""
     with api.client() as client:
-        found = [
-            {"id": one["execution_id"], **one} for one in client.items("/api/v1/dead-letters", limit=limit, **wanted)
-        ]
+        items = client.items("/api/v1/dead-letters", limit=limit, **with_ids(client, wanted))
+        found = [{"id": one["execution_id"], **one} for one in items]
     show_list(
         found,
         output,
@@ -102,9 +102,9 @@ def drop(api: ApiChoice, output: str, **asked: Any) -> None:
 def _settle(
     api: ApiChoice, action: str, execution_ids: tuple[int, ...], maximum: int, dry_run: bool, **wanted: object
 ) -> Any:
-    query = {**wanted, "max": maximum, "dry_run": str(dry_run).lower()}
     body = {"ids": list(execution_ids)} if execution_ids else None
     with api.client() as client:
+        query = {**with_ids(client, wanted), "max": maximum, "dry_run": str(dry_run).lower()}
         return client.call("POST", f"/api/v1/dead-letters/{action}", body=body, query=query, headers=PERSON)
 
 

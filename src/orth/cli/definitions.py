@@ -10,6 +10,7 @@ import click
 from orth.cli.api_client import ApiChoice, ApiClient, api_options
 from orth.cli.options import any_handler_option, in_options
 from orth.cli.output import show_list
+from orth.cli.references import GROUP, JOB, Reference, job_id, with_ids
 from orth.domain.definitions import Definition, parts_of, told_twice
 from orth.errors import Invalid
 
@@ -34,20 +35,28 @@ _form_option = click.option(
 
 
 @click.command()
-@click.option("--group", "job_group", type=int, metavar="ID", help="Only those of this group.")
+@click.option("--group", "job_group", type=GROUP, help="Filter by group: its id or app name.")
 @click.option("--author", metavar="NAME", help="Only those this one answers for.")
 @click.option("--tag", "tags", multiple=True, metavar="TAG", help="Only those with this tag; given again: with all.")
-@click.option("--id", "ids", type=int, multiple=True, metavar="ID", help="Only this job; may be given again.")
+@click.option(
+    "--job", "--id", "job_ids", type=JOB, multiple=True, help="Only this job: its id or GROUP/NAME; may be given again."
+)
 @api_options
 def export(
-    api: ApiChoice, job_group: int | None, author: str | None, tags: tuple[str, ...], ids: tuple[int, ...]
+    api: ApiChoice,
+    job_group: Reference | None,
+    author: str | None,
+    tags: tuple[str, ...],
+    job_ids: tuple[Reference, ...],
 ) -> None:
     """Write definitions of jobs as JSON, code included.
 
     `orth apply` takes them in, here or elsewhere.
     """
     with api.client() as client:
-        found = list(client.items(_PATH, job_group=job_group, author=author, tag=list(tags), id=list(ids)))
+        ids = [job_id(client, one) for one in job_ids]
+        wanted = with_ids(client, {"job_group": job_group, "author": author, "tag": list(tags), "id": ids})
+        found = list(client.items(_PATH, **wanted))
     click.echo(json.dumps({"jobs": found[::-1]}, indent=2, ensure_ascii=False))  # oldest first: what is new is below
 
 

@@ -10,6 +10,7 @@ from orth.cli.dead import PERSON, dead, many_done, many_options
 from orth.cli.exec_log import log
 from orth.cli.options import key_option
 from orth.cli.output import output_option, show_list, show_one
+from orth.cli.references import GROUP, JOB, with_ids
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 STATUSES = ("init", "pending", "success", "failed", "timeout", "trigger_failed", "cancelled")
@@ -28,8 +29,8 @@ class Statuses(click.Choice[str]):
 CAUSES = ("cron", "fixed_rate", "fixed_delay", "at", "manual", "api", "parent", "retry", "misfire", "batch")
 
 _FILTERS = (
-    click.option("--job", "job_id", type=int, metavar="ID", help="Only those of this job."),
-    click.option("--group", "job_group", type=int, metavar="ID", help="Only those of this group's jobs."),
+    click.option("--job", "job_id", type=JOB, help="Filter by job: its id or GROUP/NAME."),
+    click.option("--group", "job_group", type=GROUP, help="Filter by group of the job: its id or app name."),
     click.option("--status", type=Statuses(), help="Only those with this status, or one of several: failed,timeout."),
     click.option("--executor", metavar="URL", help="Only those sent to this address."),
     click.option("--cause", type=click.Choice(CAUSES), help="Only those opened by this."),
@@ -67,7 +68,7 @@ def exec() -> None:  # the name of the command; the function of that name is not
 def list_(api: ApiChoice, limit: int, sort: str, output: str, **wanted: object) -> None:
     """List executions, newest first."""
     with api.client() as client:
-        found = list(client.items("/api/v1/executions", limit=limit, sort=sort, **wanted))
+        found = list(client.items("/api/v1/executions", limit=limit, sort=sort, **with_ids(client, wanted)))
     show_list(
         found,
         output,
@@ -144,7 +145,7 @@ def retry(
             (new,) = client.call("POST", f"/api/v1/executions/{execution_id}/retry", headers=headers)["execution_ids"]
             show_one({"id": new}, output, lambda one: [("Execution", f"{one['id']}   again after {execution_id}")])
             return
-        query = {**wanted, "max": maximum, "dry_run": str(dry_run).lower()}
+        query = {**with_ids(client, wanted), "max": maximum, "dry_run": str(dry_run).lower()}
         done = client.call("POST", "/api/v1/executions/bulk/retry", query=query, headers=PERSON)
         while not done["done"] and done["next_after"] is not None:  # a long history is looked at in parts
             query["after"] = done["next_after"]

@@ -5,11 +5,12 @@ from typing import Any, TypeVar
 
 import click
 
-from orth.cli.api_client import ApiChoice, ApiClient, api_options
+from orth.cli.api_client import ApiChoice, api_options
 from orth.cli.output import output_option, show_list, show_one
+from orth.cli.references import Reference, find_group, group_argument, unclaimed_apps
 from orth.domain.enrolments import Admission
 from orth.domain.jobs import GroupDialect
-from orth.errors import Invalid, NotFound
+from orth.errors import Invalid
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _PATH = "/api/v1/groups"
@@ -40,28 +41,6 @@ _OPTIONS = (
 )
 
 
-def find_group(client: ApiClient, named: str) -> dict[str, Any]:
-    """The group that has this id or this app name."""
-    if named.isdecimal():
-        found: dict[str, Any] = client.get(f"{_PATH}/{named}")
-        return found
-    known = list(client.items(_PATH))
-    for one in known:
-        if one["app_name"] == named:
-            return one
-    error = NotFound("group", named)
-    if any(one["app_name"] == named for one in _unclaimed(client)):
-        error.hint = f"Its executors are registered. Create the group: orth group adopt {named}"
-    elif known:
-        error.hint = f"There are: {', '.join(one['app_name'] for one in known)}."
-    raise error
-
-
-def group_names(client: ApiClient) -> dict[int, str]:
-    """The app names of all groups, by id."""
-    return {one["id"]: one["app_name"] for one in client.items(_PATH)}
-
-
 def _written_options(command: _F) -> _F:
     for option in reversed(_OPTIONS):
         command = option(command)
@@ -80,15 +59,17 @@ def group() -> None:
 def list_(api: ApiChoice, unclaimed: bool, output: str) -> None:
     """List groups."""
     with api.client() as client:
-        found = [{"id": one["app_name"], **one} for one in _unclaimed(client)] if unclaimed else [*client.items(_PATH)]
+        found = (
+            [{"id": one["app_name"], **one} for one in unclaimed_apps(client)] if unclaimed else [*client.items(_PATH)]
+        )
     show_list(found, output, _UNCLAIMED_COLUMNS if unclaimed else _COLUMNS)
 
 
 @group.command()
-@click.argument("group_", metavar="GROUP")
+@group_argument
 @output_option
 @api_options
-def show(api: ApiChoice, group_: str, output: str) -> None:
+def show(api: ApiChoice, group_: Reference, output: str) -> None:
     """Show one group."""
     with api.client() as client:
         show_one(find_group(client, group_), output, _described)
@@ -122,12 +103,12 @@ def adopt(api: ApiChoice, app_name: str, title: str | None, output: str) -> None
 
 
 @group.command()
-@click.argument("group_", metavar="GROUP")
+@group_argument
 @_written_options
 @click.option("--auto", is_flag=True, help="Use the executors that register, instead of a manual list.")
 @output_option
 @api_options
-def edit(api: ApiChoice, group_: str, auto: bool, output: str, **given: Any) -> None:
+def edit(api: ApiChoice, group_: Reference, auto: bool, output: str, **given: Any) -> None:
     """Change a group; what is not named stays."""
     if auto and given["addresses"]:
         raise Invalid("A group uses either a manual list or the executors that register.", hint="Leave out --auto.")
@@ -142,9 +123,9 @@ def edit(api: ApiChoice, group_: str, auto: bool, output: str, **given: Any) -> 
 
 
 @group.command()
-@click.argument("group_", metavar="GROUP")
+@group_argument
 @api_options
-def delete(api: ApiChoice, group_: str) -> None:
+def delete(api: ApiChoice, group_: Reference) -> None:
     """Delete a group that has no jobs."""
     with api.client() as client:
         found = find_group(client, group_)
@@ -164,16 +145,6 @@ def _changed(
     given = {"title": title, "dialect": dialect, "scripts_allowed": scripts, "admission": admission}
     manual = {"address_type": 1, "address_list": list(addresses)} if addresses else {}
     return {**body, **{name: value for name, value in given.items() if value is not None}, **manual}
-
-
-def _unclaimed(client: ApiClient) -> Iterator[dict[str, Any]]:
-    from orth.errors import ApiProblem
-
-    try:
-        yield from client.items(_UNCLAIMED)
-    except ApiProblem as refused:
-        if refused.status != 403:  # only who sees all groups may know of these
-            raise
 
 
 def _addresses(one: dict[str, Any]) -> str:

@@ -6,17 +6,15 @@ from typing import Any
 import click
 
 from orth.cli.api_client import ApiChoice, ApiClient, api_options
-from orth.cli.group import find_group, group_names
 from orth.cli.job_words import (
     definition_of,
     definition_options,
-    job_argument,
-    job_path,
     query_of,
     refusals_in_options,
 )
 from orth.cli.options import key_option
 from orth.cli.output import output_option, show_list, show_one
+from orth.cli.references import GROUP, Reference, find_group, group_argument, group_names, job_argument, job_path
 from orth.domain.executions import LogLevel
 from orth.domain.jobs import ScheduleType
 from orth.errors import ApiProblem
@@ -31,15 +29,15 @@ def job() -> None:
 
 
 @job.command(name="list")
-@click.option("--group", metavar="GROUP", help="Filter by group: its id or app name.")
+@click.option("--group", "job_group", type=GROUP, help="Filter by group: its id or app name.")
 @click.option("--limit", type=click.IntRange(1, 100_000), default=1000, show_default=True, help="How many.")
 @output_option
 @api_options
-def list_(api: ApiChoice, group: str | None, limit: int, output: str) -> None:
+def list_(api: ApiChoice, job_group: Reference | None, limit: int, output: str) -> None:
     """List jobs."""
     with api.client() as client:
-        job_group = None if group is None else find_group(client, group)["id"]
-        found = list(client.items("/api/v1/jobs", limit=limit, job_group=job_group))
+        group_id = None if job_group is None else find_group(client, job_group)["id"]
+        found = list(client.items("/api/v1/jobs", limit=limit, job_group=group_id))
         names = group_names(client) if output == "table" else {}
     show_list(
         found,
@@ -60,7 +58,7 @@ def list_(api: ApiChoice, group: str | None, limit: int, output: str) -> None:
 @job_argument
 @output_option
 @api_options
-def show(api: ApiChoice, job_: str, output: str) -> None:
+def show(api: ApiChoice, job_: Reference, output: str) -> None:
     """Show one job."""
     with api.client() as client:
         found = client.get(job_path(client, job_))
@@ -68,13 +66,13 @@ def show(api: ApiChoice, job_: str, output: str) -> None:
 
 
 @job.command()
-@click.argument("group", metavar="GROUP")
+@group_argument
 @click.argument("handler")
 @definition_options
 @click.option("--start", "started", is_flag=True, help="Start the job at once.")
 @output_option
 @api_options
-def create(api: ApiChoice, group: str, handler: str, started: bool, output: str, **words: Any) -> None:
+def create(api: ApiChoice, group_: Reference, handler: str, started: bool, output: str, **words: Any) -> None:
     """Create a job for a handler of a group.
 
     What the decorator of the handler proposes is used unless an option says otherwise.
@@ -85,7 +83,7 @@ def create(api: ApiChoice, group: str, handler: str, started: bool, output: str,
     from orth.apphost.first_jobs import job_proposed
 
     with api.client() as client:
-        group_id = find_group(client, group)["id"]
+        group_id = find_group(client, group_)["id"]
         announced = client.get(f"/api/v1/groups/{group_id}/handlers")["items"]
         known = next((one for one in announced if one["name"] == handler), None)
         body = job_proposed(group_id, known or {"name": handler, "schedule": None, "timezone": None})
@@ -107,7 +105,7 @@ def create(api: ApiChoice, group: str, handler: str, started: bool, output: str,
 @definition_options
 @output_option
 @api_options
-def edit(api: ApiChoice, job_: str, handler: str | None, output: str, **words: Any) -> None:
+def edit(api: ApiChoice, job_: Reference, handler: str | None, output: str, **words: Any) -> None:
     """Change a job; what is not named stays."""
     changes = {**definition_of(words), **({} if handler is None else {"executor_handler": handler})}
     if not changes:
@@ -120,7 +118,7 @@ def edit(api: ApiChoice, job_: str, handler: str | None, output: str, **words: A
 @job.command()
 @job_argument
 @api_options
-def delete(api: ApiChoice, job_: str) -> None:
+def delete(api: ApiChoice, job_: Reference) -> None:
     """Delete a job. Its executions stay until their retention ends."""
     with api.client() as client:
         path = job_path(client, job_)
@@ -133,7 +131,7 @@ def delete(api: ApiChoice, job_: str) -> None:
 @job_argument
 @output_option
 @api_options
-def start(api: ApiChoice, job_: str, output: str) -> None:
+def start(api: ApiChoice, job_: Reference, output: str) -> None:
     """Let a job fire by its schedule."""
     with api.client() as client:
         _show(client, client.call("POST", f"{job_path(client, job_)}/start"), output)
@@ -143,7 +141,7 @@ def start(api: ApiChoice, job_: str, output: str) -> None:
 @job_argument
 @output_option
 @api_options
-def stop(api: ApiChoice, job_: str, output: str) -> None:
+def stop(api: ApiChoice, job_: Reference, output: str) -> None:
     """Plan no further fires of a job; what is open goes on."""
     with api.client() as client:
         _show(client, client.call("POST", f"{job_path(client, job_)}/stop"), output)
@@ -154,7 +152,7 @@ def stop(api: ApiChoice, job_: str, output: str) -> None:
 @click.option("-n", "count", type=click.IntRange(1, 100), default=10, show_default=True, help="How many fires.")
 @output_option
 @api_options
-def next_(api: ApiChoice, job_: str, count: int, output: str) -> None:
+def next_(api: ApiChoice, job_: Reference, count: int, output: str) -> None:
     """Show when a job fires next."""
     with api.client() as client:
         found = client.get(f"{job_path(client, job_)}/next", n=count)
@@ -185,7 +183,7 @@ def next_(api: ApiChoice, job_: str, count: int, output: str) -> None:
 @api_options
 def trigger(
     api: ApiChoice,
-    job_: str,
+    job_: Reference,
     param: str | None,
     addresses: tuple[str, ...],
     log_level: str | None,
@@ -219,7 +217,7 @@ def trigger(
 @api_options
 def backfill(
     api: ApiChoice,
-    job_: str,
+    job_: Reference,
     start: str,
     end: str,
     at_once: int,

@@ -1,4 +1,4 @@
-"""How commands name a job, the options of ``orth job create`` and ``edit``, and what of the API they stand for."""
+"""The options of ``orth job create`` and ``edit``, and what of the API they stand for."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -7,14 +7,11 @@ from typing import Any, TypeVar
 
 import click
 
-from orth.cli.api_client import ApiClient
-from orth.cli.group import find_group
 from orth.cli.options import any_handler_option, in_options
 from orth.domain.jobs import BlockStrategy, RouteStrategy, ScheduleType
-from orth.errors import ApiProblem, Conflict, Invalid, NotFound
+from orth.errors import ApiProblem, Invalid
 
 _F = TypeVar("_F", bound=Callable[..., Any])
-_PATH = "/api/v1/jobs"
 _NO_SCHEDULE = "none"
 _OPTIONS = (
     click.option("--name", metavar="TEXT", help="Name of the job.  [default: the handler]"),
@@ -73,30 +70,6 @@ def definition_of(words: Mapping[str, Any]) -> dict[str, Any]:
             raise Invalid(f"--set {text} names no value.", hint="Write it as FIELD=VALUE.")
         found[field] = _value(value)
     return found
-
-
-def _checked_job(_context: click.Context, _parameter: click.Parameter, text: str) -> str:
-    if not text.isdecimal() and not all(text.partition("/")):
-        raise click.BadParameter(f"{text!r} is neither the id of a job nor GROUP/NAME.")
-    return text
-
-
-job_argument = click.argument("job_", metavar="JOB", callback=_checked_job)
-"""The id of a job, or its group and name as definitions write them, as ``job_``."""
-
-
-def job_path(client: ApiClient, named: str) -> str:
-    """The address of the job that a ``job_argument`` names."""
-    if named.isdecimal():
-        return f"{_PATH}/{named}"
-    group, _, name = named.partition("/")
-    job_group = find_group(client, group)["id"]
-    found = [one["id"] for one in client.items(_PATH, job_group=job_group) if one["job_desc"] == name]
-    if not found:
-        raise NotFound("job", named)
-    if len(found) > 1:
-        raise Conflict(f"Several jobs are called {named}: {', '.join(map(str, found))}.", hint="Name one by its id.")
-    return f"{_PATH}/{found[0]}"
 
 
 def query_of(words: Mapping[str, Any]) -> dict[str, str]:

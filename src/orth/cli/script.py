@@ -12,9 +12,9 @@ import click
 
 from orth.cli.api_client import ApiChoice, ApiClient, api_options
 from orth.cli.exec_log import visible
-from orth.cli.group import find_group
 from orth.cli.options import key_option
 from orth.cli.output import output_option, show_list, show_one
+from orth.cli.references import Reference, find_group, group_argument, job_argument, job_id
 from orth.errors import Invalid
 
 _ENDINGS = {
@@ -36,13 +36,13 @@ def script() -> None:
 
 
 @script.command()
-@click.argument("job_id", type=int)
+@job_argument
 @output_option
 @api_options
-def show(api: ApiChoice, job_id: int, output: str) -> None:
+def show(api: ApiChoice, job_: Reference, output: str) -> None:
     """Show the code that a job runs, and nothing else; with -o json or yaml all that is known of it."""
     with api.client() as client:
-        found = client.get(f"/api/v1/scripts/{job_id}")
+        found = client.get(_path(client, job_))
     if output == "table":
         _tell(found["glue_source"])
     else:
@@ -50,17 +50,18 @@ def show(api: ApiChoice, job_id: int, output: str) -> None:
 
 
 @script.command()
-@click.argument("job_id", type=int)
+@job_argument
 @_REMARK
 @output_option
 @api_options
-def edit(api: ApiChoice, job_id: int, remark: str, output: str) -> None:
+def edit(api: ApiChoice, job_: Reference, remark: str, output: str) -> None:
     """Change the code of a job in $VISUAL or $EDITOR.
 
     What somebody else saved meanwhile is not written over: then the edited file is kept, and its name told.
     """
     with api.client() as client:
-        found = client.get(f"/api/v1/scripts/{job_id}")
+        path = _path(client, job_)
+        found = client.get(path)
         draft = _draft(found)
         _open_editor(draft)
         edited = _read(draft)
@@ -69,7 +70,7 @@ def edit(api: ApiChoice, job_id: int, remark: str, output: str) -> None:
             click.echo("Nothing was changed.", err=True)
             return
         try:
-            saved = _save(client, job_id, {"glue_source": edited, "glue_remark": remark}, found["sha256"])
+            saved = _save(client, path, {"glue_source": edited, "glue_remark": remark}, found["sha256"])
         except BaseException:
             click.echo(f"It was not saved; your version is in {draft}", err=True)
             raise
@@ -78,7 +79,7 @@ def edit(api: ApiChoice, job_id: int, remark: str, output: str) -> None:
 
 
 @script.command()
-@click.argument("job_id", type=int)
+@job_argument
 @click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @_REMARK
 @click.option("--type", "glue_type", type=click.Choice(sorted(_ENDINGS)), help="Kind of code.  [default: as it is]")
@@ -86,24 +87,24 @@ def edit(api: ApiChoice, job_id: int, remark: str, output: str) -> None:
 @output_option
 @api_options
 def push(
-    api: ApiChoice, job_id: int, file: Path, remark: str, glue_type: str | None, if_digest: str | None, output: str
+    api: ApiChoice, job_: Reference, file: Path, remark: str, glue_type: str | None, if_digest: str | None, output: str
 ) -> None:
     """Save a file as the code of a job."""
     body = {"glue_source": _read(file), "glue_remark": remark}
     with api.client() as client:
-        saved = _save(client, job_id, body | ({"glue_type": glue_type} if glue_type else {}), if_digest)
+        saved = _save(client, _path(client, job_), body | ({"glue_type": glue_type} if glue_type else {}), if_digest)
     show_one(saved, output, _described)
 
 
 @script.command()
-@click.argument("job_id", type=int)
+@job_argument
 @click.option("--limit", type=click.IntRange(1, 10_000), default=100, show_default=True, help="How many.")
 @output_option
 @api_options
-def versions(api: ApiChoice, job_id: int, limit: int, output: str) -> None:
+def versions(api: ApiChoice, job_: Reference, limit: int, output: str) -> None:
     """List what was saved, newest first."""
     with api.client() as client:
-        found = list(client.items(f"/api/v1/scripts/{job_id}/versions", limit=limit))
+        found = list(client.items(f"{_path(client, job_)}/versions", limit=limit))
     show_list(
         found,
         output,
@@ -120,32 +121,32 @@ def versions(api: ApiChoice, job_id: int, limit: int, output: str) -> None:
 
 
 @script.command()
-@click.argument("job_id", type=int)
+@job_argument
 @click.argument("old", type=int)
 @click.argument("new", type=int, required=False)
 @api_options
-def diff(api: ApiChoice, job_id: int, old: int, new: int | None) -> None:
+def diff(api: ApiChoice, job_: Reference, old: int, new: int | None) -> None:
     """Show how version OLD differs from version NEW, or from what the job runs now."""
     with api.client() as client:
-        for line in client.stream(f"/api/v1/scripts/{job_id}/diff", **{"from": old, "to": new}):
+        for line in client.stream(f"{_path(client, job_)}/diff", **{"from": old, "to": new}):
             _tell(line + "\n")
 
 
 @script.command()
-@click.argument("job_id", type=int)
+@job_argument
 @click.argument("version_id", type=int)
 @_REMARK
 @output_option
 @api_options
-def rollback(api: ApiChoice, job_id: int, version_id: int, remark: str, output: str) -> None:
+def rollback(api: ApiChoice, job_: Reference, version_id: int, remark: str, output: str) -> None:
     """Let a job run an earlier version again, as a new one."""
     with api.client() as client:
         body = {"version_id": version_id, "remark": remark}
-        show_one(client.call("POST", f"/api/v1/scripts/{job_id}/rollback", body=body), output, _described)
+        show_one(client.call("POST", f"{_path(client, job_)}/rollback", body=body), output, _described)
 
 
 @script.command()
-@click.argument("job_id", type=int)
+@job_argument
 @click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False), required=False)
 @click.option("--param", metavar="TEXT", help="Parameter.  [default: the job's]")
 @click.option("--address", metavar="URL", help="Executor to use.  [default: by routing]")
@@ -154,7 +155,7 @@ def rollback(api: ApiChoice, job_id: int, version_id: int, remark: str, output: 
 @api_options
 def test(
     api: ApiChoice,
-    job_id: int,
+    job_: Reference,
     file: Path | None,
     param: str | None,
     address: str | None,
@@ -166,29 +167,29 @@ def test(
     body = {name: value for name, value in asked.items() if value is not None}
     headers = {} if key is None else {"Idempotency-Key": key}
     with api.client() as client:
-        opened = client.call("POST", f"/api/v1/scripts/{job_id}/test", body=body, headers=headers)
+        opened = client.call("POST", f"{_path(client, job_)}/test", body=body, headers=headers)
     show_list([{"id": one} for one in opened["execution_ids"]], output, {"execution": lambda one: one["id"]})
 
 
 @script.command()
-@click.argument("group", metavar="GROUP")
+@group_argument
 @api_options
-def allow(api: ApiChoice, group: str) -> None:
+def allow(api: ApiChoice, group_: Reference) -> None:
     """Let jobs of a group have code. Their executors' own settings must name its kind besides."""
-    _switch(api, group, True)
+    _switch(api, group_, True)
 
 
 @script.command()
-@click.argument("group", metavar="GROUP")
+@group_argument
 @api_options
-def forbid(api: ApiChoice, group: str) -> None:
+def forbid(api: ApiChoice, group_: Reference) -> None:
     """Send no code to the executors of a group any more; jobs that have some fail and say so."""
-    _switch(api, group, False)
+    _switch(api, group_, False)
 
 
-def _switch(api: ApiChoice, group: str, allowed: bool) -> None:
+def _switch(api: ApiChoice, group_: Reference, allowed: bool) -> None:
     with api.client() as client:
-        found = find_group(client, group)
+        found = find_group(client, group_)
         body = {name: found[name] for name in ("app_name", "title", "address_type", "dialect")}
         if found["address_type"]:
             body["address_list"] = found["address_list"]
@@ -196,9 +197,13 @@ def _switch(api: ApiChoice, group: str, allowed: bool) -> None:
     click.echo(f"{found['app_name']}: scripts are {'allowed' if allowed else 'not allowed'}.")
 
 
-def _save(client: ApiClient, job_id: int, body: dict[str, Any], digest: str | None) -> dict[str, Any]:
+def _path(client: ApiClient, job_: Reference) -> str:
+    return f"/api/v1/scripts/{job_id(client, job_)}"
+
+
+def _save(client: ApiClient, path: str, body: dict[str, Any], digest: str | None) -> dict[str, Any]:
     headers = {} if digest is None else {"If-Match": f'"{digest}"'}
-    saved: dict[str, Any] = client.call("PUT", f"/api/v1/scripts/{job_id}", body=body, headers=headers)
+    saved: dict[str, Any] = client.call("PUT", path, body=body, headers=headers)
     return saved
 
 

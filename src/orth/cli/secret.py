@@ -4,15 +4,19 @@ A value is read from standard input, or asked for without showing it: on the com
 """
 
 import sys
+from typing import Any
 
 import click
 
-from orth.cli.api_client import ApiChoice, api_options
+from orth.cli.api_client import ApiChoice, ApiClient, api_options
 from orth.cli.output import output_option, show_list
+from orth.cli.references import GROUP, Reference, with_ids
 from orth.domain.job_secrets import SECRET_SHORTEST
 from orth.errors import Invalid
 
-_group = click.option("--group", "job_group", type=int, metavar="ID", help="The group it belongs to.  [default: all]")
+_group = click.option(
+    "--group", "job_group", type=GROUP, help="Group of the secret: its id or app name.  [default: all]"
+)
 
 
 @click.group()
@@ -24,10 +28,10 @@ def secret() -> None:
 @_group
 @output_option
 @api_options
-def list_(api: ApiChoice, job_group: int | None, output: str) -> None:
+def list_(api: ApiChoice, job_group: Reference | None, output: str) -> None:
     """List them: names and versions, never values."""
     with api.client() as client:
-        found = list(client.items("/api/v1/secrets", job_group=job_group))
+        found = list(client.items("/api/v1/secrets", **_query(client, job_group)))
     show_list(
         found,
         output,
@@ -45,11 +49,11 @@ def list_(api: ApiChoice, job_group: int | None, output: str) -> None:
 @click.argument("name")
 @_group
 @api_options
-def set_(api: ApiChoice, name: str, job_group: int | None) -> None:
+def set_(api: ApiChoice, name: str, job_group: Reference | None) -> None:
     """Store a value, read from standard input or asked for.
 
     \b
-    orth secret set DB_PASSWORD --group 1 < password.txt
+    orth secret set DB_PASSWORD --group shop-app < password.txt
     """
     value = _asked() if sys.stdin.isatty() else sys.stdin.read().removesuffix("\n").removesuffix("\r")
     if len(value) < SECRET_SHORTEST:
@@ -58,7 +62,9 @@ def set_(api: ApiChoice, name: str, job_group: int | None) -> None:
             f"{what}: a secret has at least {SECRET_SHORTEST} characters.", hint="orth secret set NAME < FILE"
         )
     with api.client() as client:
-        stored = client.call("PUT", f"/api/v1/secrets/{_quoted(name)}", body={"value": value}, query=_query(job_group))
+        stored = client.call(
+            "PUT", f"/api/v1/secrets/{_quoted(name)}", body={"value": value}, query=_query(client, job_group)
+        )
     click.echo(f"{stored['name']} has version {stored['version']}.")
 
 
@@ -66,10 +72,10 @@ def set_(api: ApiChoice, name: str, job_group: int | None) -> None:
 @click.argument("name")
 @_group
 @api_options
-def delete(api: ApiChoice, name: str, job_group: int | None) -> None:
+def delete(api: ApiChoice, name: str, job_group: Reference | None) -> None:
     """Remove one that no job names."""
     with api.client() as client:
-        client.call("DELETE", f"/api/v1/secrets/{_quoted(name)}", query=_query(job_group))
+        client.call("DELETE", f"/api/v1/secrets/{_quoted(name)}", query=_query(client, job_group))
 
 
 def _asked() -> str:
@@ -77,8 +83,8 @@ def _asked() -> str:
     return value
 
 
-def _query(job_group: int | None) -> dict[str, object]:
-    return {"job_group": job_group}
+def _query(client: ApiClient, job_group: Reference | None) -> dict[str, Any]:
+    return with_ids(client, {"job_group": job_group})
 
 
 def _quoted(name: str) -> str:

@@ -7,13 +7,14 @@ import click
 
 from orth.cli.api_client import ApiChoice, api_options
 from orth.cli.output import output_option, show_list, show_one
+from orth.cli.references import GROUP, JOB, Reference, with_ids
 
 _STATUSES = ("success", "failed", "timeout", "trigger_failed")
 
 
 @click.command()
-@click.option("--job", "job_id", type=int, metavar="ID", help="Only of this job.")
-@click.option("--group", "job_group", type=int, metavar="ID", help="Only of the jobs of this group.")
+@click.option("--job", "job_id", type=JOB, help="Filter by job: its id or GROUP/NAME.")
+@click.option("--group", "job_group", type=GROUP, help="Filter by group of the job: its id or app name.")
 @click.option("--since", metavar="AGE|INSTANT", help="From when on: 2h, or 2026-01-30T10:00:00Z.  [default: 24h]")
 @click.option("--by", "bucket", type=click.Choice(("hour", "day")), help="A line for each hour or day, in UTC.")
 @click.option("--days", type=click.IntRange(1, 400), default=7, show_default=True, help="With --job alone: how many.")
@@ -21,8 +22,8 @@ _STATUSES = ("success", "failed", "timeout", "trigger_failed")
 @api_options
 def stats(
     api: ApiChoice,
-    job_id: int | None,
-    job_group: int | None,
+    job_id: Reference | None,
+    job_group: Reference | None,
     since: str | None,
     bucket: str | None,
     days: int,
@@ -32,20 +33,20 @@ def stats(
 
     How many there were of each status, how long they took, and how many are open.
     """
+    if bucket is None and job_id is not None and (since is not None or job_group is not None):
+        raise click.UsageError("--job takes --days, or --by with --since.")
     with api.client() as client:
+        ids = with_ids(client, {"job_id": job_id, "job_group": job_group})
         if bucket is not None:
-            asked = {"since": since, "bucket": bucket, "job_id": job_id, "job_group": job_group}
-            _show_parts(client.get("/api/v1/stats/histogram", **asked)["items"], output)
+            _show_parts(client.get("/api/v1/stats/histogram", since=since, bucket=bucket, **ids)["items"], output)
         elif job_id is not None:
-            if since is not None or job_group is not None:
-                raise click.UsageError("--job takes --days, or --by with --since.")
-            found = client.get(f"/api/v1/jobs/{job_id}/stats", days=days)
-            show_one({"id": job_id, **found}, output, _lines)
+            found = client.get(f"/api/v1/jobs/{ids['job_id']}/stats", days=days)
+            show_one({"id": ids["job_id"], **found}, output, _lines)
             if output == "table":
                 click.echo("")
                 _show_parts(found["days"], output)
         else:
-            found = client.get("/api/v1/stats", since=since, job_group=job_group)
+            found = client.get("/api/v1/stats", since=since, job_group=ids["job_group"])
             show_one({"id": "stats", **found}, output, _lines)
 
 

@@ -7,8 +7,8 @@ import click
 
 from orth.cli.api_client import ApiChoice, ApiClient, api_options
 from orth.cli.output import output_option, show_list, show_one
+from orth.cli.references import GROUP, group_id
 from orth.clock import iso
-from orth.errors import NotFound
 
 _TOKENS = "/api/v1/tokens"
 _ROLES = ("viewer", "operator", "editor", "admin")
@@ -142,9 +142,4 @@ def _grant(client: ApiClient, text: str) -> tuple[str, str]:
     group, _, role = text.rpartition("=")
     if role not in _ROLES:
         raise click.BadParameter(f"{text!r} does not end in =viewer, =operator, =editor or =admin")
-    if group.isdecimal():
-        return group, role
-    for one in client.items("/api/v1/groups"):
-        if one["app_name"] == group:
-            return str(one["id"]), role
-    raise NotFound("group", group)
+    return str(group_id(client, GROUP.convert(group, None, None))), role

@@ -10,6 +10,7 @@ import click
 from orth.cli.api_client import ApiChoice, ApiClient, api_options
 from orth.cli.options import coordinator_dir_option, store_option
 from orth.cli.output import output_option, show_list, show_one
+from orth.cli.references import Reference, group_argument, group_id, group_names
 from orth.cli.starting import needing_extra, settings_of
 from orth.errors import NotFound
 
@@ -34,7 +35,7 @@ def list_(api: ApiChoice, output: str) -> None:
     """List users and what they may."""
     with api.client() as client:
         found = list(client.items(_USERS))
-        names = _group_names(client) if output == "table" else {}
+        names = group_names(client) if output == "table" else {}
     show_list(
         found,
         output,
@@ -76,26 +77,26 @@ def role(api: ApiChoice, name: str, role: str, output: str) -> None:
 
 @user.command()
 @click.argument("name")
-@click.argument("group")
+@group_argument
 @click.argument("role", type=click.Choice(_ROLES))
 @output_option
 @api_options
-def grant(api: ApiChoice, name: str, group: str, role: str, output: str) -> None:
+def grant(api: ApiChoice, name: str, group_: Reference, role: str, output: str) -> None:
     """Give somebody a role in one GROUP, named by its app name or id."""
     with api.client() as client:
-        path = f"{_USERS}/{_find(client, name)['id']}/grants/{_group_id(client, group)}"
+        path = f"{_USERS}/{_find(client, name)['id']}/grants/{group_id(client, group_)}"
         _show(client, client.call("PUT", path, body={"role": role}), output)
 
 
 @user.command()
 @click.argument("name")
-@click.argument("group")
+@group_argument
 @output_option
 @api_options
-def revoke(api: ApiChoice, name: str, group: str, output: str) -> None:
+def revoke(api: ApiChoice, name: str, group_: Reference, output: str) -> None:
     """Take away the role that somebody has in one GROUP."""
     with api.client() as client:
-        path = f"{_USERS}/{_find(client, name)['id']}/grants/{_group_id(client, group)}"
+        path = f"{_USERS}/{_find(client, name)['id']}/grants/{group_id(client, group_)}"
         _show(client, client.call("DELETE", path), output)
 
 
@@ -164,20 +165,6 @@ def _find(client: ApiClient, name: str) -> dict[str, Any]:
     raise NotFound("user", name)
 
 
-def _group_names(client: ApiClient) -> dict[int, str]:
-    return {one["id"]: one["app_name"] for one in client.items("/api/v1/groups")}
-
-
-def _group_id(client: ApiClient, group: str) -> int:
-    """A group by its app name or, where none has that name, its id."""
-    names = {app_name: group_id for group_id, app_name in _group_names(client).items()}
-    if group in names:
-        return names[group]
-    if group.isdecimal():
-        return int(group)
-    raise NotFound("group", group)
-
-
 def _read_password(from_stdin: bool) -> str | None:
     return sys.stdin.readline().rstrip("\n") if from_stdin else None
 
@@ -201,7 +188,7 @@ def _person() -> str:
 
 
 def _show(client: ApiClient, one: dict[str, Any], output: str) -> None:
-    names = _group_names(client) if output == "table" else {}
+    names = group_names(client) if output == "table" else {}
     show_one(one, output, lambda shown: _described(shown, names))
 
 
