@@ -78,6 +78,17 @@ def test_the_life_of_a_job(orth: Orth, run: Run) -> None:
     assert orth("list", "-o", "name") == ""
 
 
+def test_the_overlap_of_a_job_is_an_option(orth: Orth, run: Run) -> None:
+    orth.site.group()
+    announce(orth, {"name": "sync"})
+    made = json.loads(orth("create", "demo", "sync", "--overlap", "executor", "-o", "json"))
+    assert made["overlap"] == "executor"
+    job_id = str(made["id"])
+    assert "(overlap: cluster)" in orth("edit", job_id, "--overlap", "CLUSTER")
+    refused = run("job", "edit", job_id, "--overlap", "never", **orth.environ)
+    assert (refused.exit_code, "'never' is not one of 'cluster', 'executor'" in refused.output) == (2, True)
+
+
 def test_a_job_that_cannot_be_is_refused_with_what_to_do(orth: Orth, run: Run) -> None:
     orth.site.group()
     announce(orth, {"name": "sync"})

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from orth.cli.options import any_handler_option, in_options
-from orth.domain.jobs import BlockStrategy, RouteStrategy, ScheduleType
+from orth.domain.jobs import BlockStrategy, Overlap, RouteStrategy, ScheduleType
 from orth.errors import ApiProblem, Invalid
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -23,6 +23,11 @@ _OPTIONS = (
     click.option("--timeout", metavar="SECONDS", type=click.IntRange(min=0), help="Time limit; 0: none."),
     click.option("--retries", metavar="N", type=click.IntRange(0, 100), help="Attempts after the first."),
     click.option("--block", type=click.Choice([one.value for one in BlockStrategy], case_sensitive=False)),
+    click.option(
+        "--overlap",
+        type=click.Choice([one.value for one in Overlap], case_sensitive=False),
+        help="Where the block strategy holds: in the whole cluster, or on each executor for itself.",
+    ),
     click.option("--route", type=click.Choice([one.value for one in RouteStrategy], case_sensitive=False)),
     click.option(
         "--set",
@@ -40,6 +45,7 @@ _FIELDS = {
     "timeout": "executor_timeout",
     "retries": "executor_fail_retry_count",
     "block": "executor_block_strategy",
+    "overlap": "overlap",
     "route": "executor_route_strategy",
 }
 
