@@ -78,6 +78,15 @@ def test_the_life_of_a_job(orth: Orth, run: Run) -> None:
     assert orth("list", "-o", "name") == ""
 
 
+def test_a_time_limit_is_a_duration(orth: Orth) -> None:
+    orth.site.group()
+    announce(orth, {"name": "sync"})
+    made = json.loads(orth("create", "demo", "sync", "--timeout", "1m30s", "-o", "json"))
+    assert made["executor_timeout"] == 90
+    edited = json.loads(orth("edit", str(made["id"]), "--timeout", "5", "-o", "json"))
+    assert edited["executor_timeout"] == 5
+
+
 def test_the_overlap_of_a_job_is_an_option(orth: Orth, run: Run) -> None:
     orth.site.group()
     announce(orth, {"name": "sync"})

@@ -35,7 +35,7 @@ def test_a_token_for_a_program_from_its_making_to_its_end(orth: Orth) -> None:
     assert text not in listed
     assert text[:15] in listed
     (one,) = json.loads(orth("list", "-o", "json"))
-    rotated = orth("rotate", str(one["id"]), "--overlap", "60")
+    rotated = orth("rotate", str(one["id"]), "--overlap", "1m")
     assert f"{text[:15]}…, good until" in rotated
     assert orth.site.bearer(text_of(rotated)).get("/api/v1/groups").status == 200
     assert "is revoked" in orth("revoke", str(one["id"]))

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from orth.cli.options import any_handler_option, in_options
+from orth.cli.options import SECONDS, any_handler_option, in_options
 from orth.domain.jobs import BlockStrategy, Overlap, RouteStrategy, ScheduleType
 from orth.errors import ApiProblem, Invalid
 
@@ -20,7 +20,7 @@ _OPTIONS = (
     ),
     click.option("--timezone", metavar="ZONE", help="Zone of the schedule, such as Europe/Paris."),
     click.option("--param", metavar="TEXT", help="Parameter of its executions."),
-    click.option("--timeout", metavar="SECONDS", type=click.IntRange(min=0), help="Time limit; 0: none."),
+    click.option("--timeout", type=SECONDS, help="Time limit, such as 90s or 1h30m; 0: none."),
     click.option("--retries", metavar="N", type=click.IntRange(0, 100), help="Attempts after the first."),
     click.option("--block", type=click.Choice([one.value for one in BlockStrategy], case_sensitive=False)),
     click.option(

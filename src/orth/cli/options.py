@@ -31,6 +31,30 @@ store_option = click.option("--store", metavar="URL", help="Database: sqlite:///
 coordinator_dir_option = click.option("--data-dir", metavar="DIR", help="Where the coordinator keeps files.")
 
 
+class _Seconds(click.ParamType[int]):
+    """Whole seconds, as a number or as a duration in the form of the settings."""
+
+    name = "duration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        from datetime import timedelta
+
+        from orth.errors import Invalid
+        from orth.settings.values import parse_duration
+
+        if isinstance(value, int) or value.isdecimal():
+            return int(value)
+        try:
+            seconds, rest = divmod(parse_duration(value), timedelta(seconds=1))
+        except Invalid as refused:
+            self.fail(str(refused), param, ctx)
+        if rest:
+            self.fail(f"{value!r} is not a whole number of seconds.", param, ctx)
+        return seconds
+
+
+SECONDS = _Seconds()
+
 _KEY_LONGEST = 128
 
 

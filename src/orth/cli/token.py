@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from orth.cli.api_client import ApiChoice, ApiClient, api_options
+from orth.cli.options import SECONDS
 from orth.cli.output import output_option, show_list, show_one
 from orth.cli.references import GROUP, group_id
 from orth.clock import iso
@@ -86,7 +87,7 @@ def create(
 
 @token.command()
 @click.argument("token_id", type=int, metavar="ID")
-@click.option("--overlap", type=click.IntRange(0), default=86_400, show_default=True, help="Seconds the old one stays.")
+@click.option("--overlap", type=SECONDS, default="1d", show_default=True, help="How long the old one stays valid.")
 @output_option
 @api_options
 def rotate(api: ApiChoice, token_id: int, overlap: int, output: str) -> None:
