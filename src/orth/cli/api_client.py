@@ -144,6 +144,7 @@ class ApiClient(AbstractContextManager["ApiClient"]):
         from orth.wire.trusting import trusting
 
         self.url = url
+        self._ca_file = ca_file
         self.tls = trusting(ca_file) if url.startswith("https:") else None
         self._sign_ins = sign_ins
         self._password_file = password_file
@@ -265,9 +266,30 @@ class ApiClient(AbstractContextManager["ApiClient"]):
         session = self._content(answer)
         return SignIn(old.username, session["access_token"], session["refresh_token"])
 
+    def _other_server(self) -> Unavailable | None:
+        """The error, if something else than a coordinator answers at this address."""
+        from orth.doctor.answering import COORDINATOR, coordinator_above, who_answers
+        from orth.doctor.asking import NoAnswer
+
+        try:
+            who = who_answers(self.url, self._ca_file)
+        except NoAnswer:
+            return None
+        if who == COORDINATOR:
+            return None
+        hint = "Name a coordinator with --server or ORTH_SERVER, such as http://127.0.0.1:5080."
+        if root := coordinator_above(self.url, self._ca_file):
+            hint = f"A coordinator answers at {root}. Leave the path out."
+        return Unavailable(f"{self.url}: {who} answers there, not a coordinator.", hint=hint)
+
     def _content(self, answer: "BaseHTTPResponse") -> Any:
         content = _json_of(answer)
+        understood = _is_of_api(answer.status, answer.data, content)
+        if not understood and (other := self._other_server()):
+            raise other
         if 200 <= answer.status < 300:
+            if not understood:
+                raise ApiProblem(502, f"The server answered HTTP {answer.status}, and not in JSON.")
             return content
         told: dict[str, Any] = content if isinstance(content, dict) else {}
         hint = told.get("hint")
@@ -278,6 +300,17 @@ class ApiClient(AbstractContextManager["ApiClient"]):
         detail = str(told.get("detail") or f"The server answered HTTP {answer.status}.")
         troubles = [(str(one["field"]), str(one["message"])) for one in told.get("errors") or ()]
         raise ApiProblem(answer.status, detail, hint=hint, code=told.get("code"), troubles=troubles)
+
+
+def _is_of_api(status: int, body: bytes, content: Any) -> bool:
+    """Whether a coordinator, or a proxy before it, may have given this answer. An executor answers some requests with
+    HTTP 200 and its own ``code``.
+    """
+    if 200 <= status < 300:
+        envelope = isinstance(content, dict) and isinstance(content.get("code"), int) and "msg" in content
+        return not envelope and (content is not None or body.strip() in (b"", b"null"))
+    by_proxy = status < 400 or status == 401 or status >= 500
+    return by_proxy or (isinstance(content, dict) and "detail" in content)
 
 
 def _json_of(answer: "BaseHTTPResponse") -> Any:

@@ -10,7 +10,7 @@ from orth.doctor.asking import Answer, NoAnswer, Silence, ask, bearer
 from orth.doctor.case import Case
 from orth.doctor.verdicts import Verdict, bad, ok, warn
 
-_COORDINATOR = "a coordinator"
+COORDINATOR = "a coordinator"
 _EXECUTOR = "an executor"
 _TITLE = re.compile(rb"<title[^>]*>([^<]{1,80})", re.IGNORECASE)
 _SHOWN = 3
@@ -21,7 +21,7 @@ def look_at_registry(case: Case, url: str) -> list[Verdict]:
     """Reachable, ours, and able to work."""
     try:
         who = who_answers(url, case.ca_file)
-        if who != _COORDINATOR:
+        if who != COORDINATOR:
             return [_not_ours(case, url, who)]
         ready = ask(f"{url}/health/ready", ca_file=case.ca_file)
         if ready.status != 200:
@@ -39,7 +39,7 @@ def who_answers(url: str, ca_file: Path | None = None) -> str:
     """Who answers at ``url``, for people; ``NoAnswer`` if nobody does."""
     live = ask(f"{url}/health/live", ca_file=ca_file)
     if live.status == 200 and isinstance(live.json, dict) and live.json.get("status") == "alive":
-        return _COORDINATOR
+        return COORDINATOR
     health = ask(f"{url}/health", ca_file=ca_file)
     if health.status in (200, 503) and isinstance(health.json, dict) and "status" in health.json:
         return _EXECUTOR
@@ -63,8 +63,8 @@ def _not_ours(case: Case, url: str, who: str) -> Verdict:
             f"{url}: an executor answers there, not a coordinator.",
             "Write the address of a coordinator in registry.url and executor.coordinators.",
         )
-    root = _root_of(url)
-    if root != url and _is_coordinator(root, case.ca_file):
+    root = coordinator_above(url, case.ca_file)
+    if root is not None:
         return bad(f"{url}: a coordinator answers at {root}, not below it.", f"Leave the path out: {root}.")
     return bad(
         f"{url}: {who} answers.",
@@ -73,16 +73,14 @@ def _not_ours(case: Case, url: str, who: str) -> Verdict:
     )
 
 
-def _root_of(url: str) -> str:
+def coordinator_above(url: str, ca_file: Path | None = None) -> str | None:
+    """The address without the path of ``url``, if a coordinator answers there and ``url`` has a path."""
     parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc}"
-
-
-def _is_coordinator(url: str, ca_file: Path | None) -> bool:
+    root = f"{parts.scheme}://{parts.netloc}"
     try:
-        return who_answers(url, ca_file) == _COORDINATOR
+        return root if root != url and who_answers(root, ca_file) == COORDINATOR else None
     except NoAnswer:
-        return False
+        return None
 
 
 def _of_list(url: str, answer: Answer) -> Verdict:
