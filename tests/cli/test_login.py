@@ -11,7 +11,7 @@ import pytest
 
 from orth.cli.api_client import ApiChoice, ApiClient
 from orth.cli.sign_ins import SignIn, SignIns
-from orth.errors import ApiProblem, CannotStart, Invalid, NotFound
+from orth.errors import ApiProblem, CannotStart, Invalid, NotFound, Unavailable
 from tests.cli.conftest import Run
 from tests.cli.running import orth as run_orth
 from tests.cli.running import orth_from_nothing
@@ -25,6 +25,13 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         yield served
 
 
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Standard input is a terminal."""
+    monkeypatch.setattr("orth.cli.login.is_terminal", lambda: True)
+
+
+@pytest.mark.usefixtures("terminal")
 def test_signing_in_is_remembered_and_forgotten(run: Run, site: Site, tmp_path: Path) -> None:
     environ = {"ORTH_SERVER": f"{site.url}/", "ORTH_HOME": str(tmp_path / "home")}
     told = run("login", typed=f"{PASSWORD}\n", **environ)
@@ -37,6 +44,23 @@ def test_signing_in_is_remembered_and_forgotten(run: Run, site: Site, tmp_path: 
     assert isinstance(refused, ApiProblem)
     assert refused.status == 401
     assert "There was no sign-in" in run("logout", **environ).output
+
+
+def test_without_a_terminal_no_password_is_asked_for(site: Site, tmp_path: Path) -> None:
+    for server in (site.url, "http://127.0.0.1:1"):
+        told = run_orth("login", cwd=tmp_path, ORTH_SERVER=server, ORTH_HOME=str(tmp_path / "home"))
+        assert (told.returncode, told.stdout) == (2, "")
+        assert "standard input is not a terminal" in told.stderr
+        assert "--password-stdin" in told.stderr
+        assert "Warning" not in told.stderr
+        assert "Aborted" not in told.stderr
+
+
+@pytest.mark.usefixtures("terminal")
+def test_no_password_is_asked_for_where_no_coordinator_answers(run: Run, tmp_path: Path) -> None:
+    told = run("login", typed="password\n", ORTH_SERVER="http://127.0.0.1:1", ORTH_HOME=str(tmp_path))
+    assert isinstance(told.exception, Unavailable)
+    assert "Password" not in told.output
 
 
 def test_a_wrong_password_leaves_nothing(run: Run, site: Site, tmp_path: Path) -> None:

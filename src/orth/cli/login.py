@@ -34,11 +34,17 @@ def login(
         click.echo(_link(api, username, store, data_dir))
         return
     url = api.url
-    if password_stdin:
-        password = sys.stdin.readline().rstrip("\n")
-    else:
-        password = click.prompt(f"Password of {username} at {url}", hide_input=True, err=True)
+    if not password_stdin and not is_terminal():
+        raise click.UsageError(
+            "The password cannot be asked for: standard input is not a terminal. "
+            "Use --password-stdin, or set ORTH_TOKEN instead of signing in."
+        )
     with api.stranger() as client:
+        if password_stdin:
+            password = sys.stdin.readline().rstrip("\n")
+        else:
+            client.get("/health/live")  # before somebody types a password for nothing
+            password = click.prompt(f"Password of {username} at {url}", hide_input=True, err=True)
         session = client.call("POST", "/api/v1/auth/login", body={"username": username, "password": password})
     sign_ins = SignIns.of_environment(os.environ)
     sign_ins.keep(url, SignIn(username, session["access_token"], session["refresh_token"]))
@@ -60,6 +66,11 @@ def logout(api: ApiChoice) -> None:
                 click.echo(f"It goes on there until it runs out: {error.message}", err=True)
     known = sign_ins.forget(url)
     click.echo(f"Signed out of {url}." if known else f"There was no sign-in to {url}.", err=True)
+
+
+def is_terminal() -> bool:
+    """Whether somebody can be asked on standard input."""
+    return sys.stdin.isatty()
 
 
 def _link(api: ApiChoice, username: str, store: str | None, data_dir: str | None) -> str:
