@@ -52,6 +52,26 @@ def test_a_token_for_executors(orth: Orth) -> None:
     assert executor.post("/api/registry", beat).status == 200
 
 
+def test_an_app_without_a_group_is_named(orth: Orth, run: Run) -> None:
+    orth.site.group("reports")
+    made = run("token", "create", "x", "--executor", "nope", "--executor", "reports", **orth.environ)
+    assert made.exit_code == 0
+    assert "orth_ext_" in made.stdout
+    step = "Create the group before executors need it: orth group create nope"
+    assert made.stderr == f"There is no group nope yet. {step}\n"
+    (one,) = json.loads(orth("list", "-o", "json"))
+    assert one["app_names"] == ["nope", "reports"]
+    alone = run("token", "create", "y", "--executor", "reports", **orth.environ)
+    assert alone.stderr == ""
+
+
+def test_an_app_whose_executors_wait_for_a_group_is_named(orth: Orth, run: Run) -> None:
+    beat = {"registryKey": "found", "registryValue": "http://10.0.0.1:9999"}
+    orth.site.executor().post("/api/registry", beat).envelope()
+    made = run("token", "create", "x", "--executor", "found", **orth.environ)
+    assert "Create the group before executors need it: orth group adopt found\n" in made.stderr
+
+
 def test_a_token_that_is_accepted_from_some_networks_only(orth: Orth) -> None:
     made = orth("create", "nightly", "--executor", "reports", "--from", "10.20.0.0/16", "--from", "fd00::/8")
     assert "be an executor of reports from 10.20.0.0/16, fd00::/8" in made

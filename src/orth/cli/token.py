@@ -8,7 +8,7 @@ import click
 from orth.cli.api_client import ApiChoice, ApiClient, api_options
 from orth.cli.options import SECONDS
 from orth.cli.output import output_option, show_list, show_one
-from orth.cli.references import GROUP, group_id
+from orth.cli.references import GROUP, group_id, group_names, unclaimed_apps
 from orth.clock import iso
 
 _TOKENS = "/api/v1/tokens"
@@ -82,6 +82,7 @@ def create(
             body["once"] = True
         if in_groups:
             body["group_roles"] = dict(_grant(client, text) for text in in_groups)
+        _warn_of_missing_groups(client, app_names)
         show_one(client.call("POST", _TOKENS, body=body), output, _lines)
 
 
@@ -104,6 +105,15 @@ def revoke(api: ApiChoice, token_id: int) -> None:
     with api.client() as client:
         client.call("DELETE", f"{_TOKENS}/{token_id}")
     click.echo(f"Token {token_id} is revoked.")
+
+
+def _warn_of_missing_groups(client: ApiClient, app_names: Sequence[str]) -> None:
+    """Name the apps that have no group. The group may be created after the token."""
+    missing = set(app_names).difference(group_names(client).values()) if app_names else ()
+    waiting = {one["app_name"] for one in unclaimed_apps(client)} if missing else ()
+    for app_name in sorted(missing):
+        step = f"orth group {'adopt' if app_name in waiting else 'create'} {app_name}"
+        click.echo(f"There is no group {app_name} yet. Create the group before executors need it: {step}", err=True)
 
 
 def _lines(one: dict[str, Any]) -> Iterator[tuple[str, str]]:
