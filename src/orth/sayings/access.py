@@ -43,6 +43,10 @@ SAYINGS: Mapping[str, tuple[str, str]] = {
         "The token is not valid.",
         "Sign in with POST /api/v1/auth/login.",
     ),
+    "metrics_token_wrong": (
+        "The token is wrong.",
+        "Send security.access_token, or an API token that may see all groups, as Authorization: Bearer …",
+    ),
     "token_in_address": (
         "A token in an address ends up in logs, and is not accepted.",
         "Send Authorization: Bearer …",

@@ -80,6 +80,31 @@ def test_what_passed_through_or_shows_a_bad_credential_is_not_beside_it(site: Si
     Caller(site.url, headers).get("/metrics").problem(401)
 
 
+@pytest.mark.parametrize(
+    ("headers", "code"),
+    [
+        ({"Authorization": "Bearer wrong"}, "metrics_token_wrong"),
+        ({"ORTH-ACCESS-TOKEN": f"{ACCESS_TOKEN}x"}, "metrics_token_wrong"),
+        ({"XXL-JOB-ACCESS-TOKEN": "wrong"}, "metrics_token_wrong"),
+        ({"Authorization": "Bearer"}, "needs_sign_in"),
+        ({"Authorization": f"Basic {ACCESS_TOKEN}"}, "needs_sign_in"),
+    ],
+    ids=str,
+)
+def test_a_wrong_token_is_told_from_none(site: Site, headers: dict[str, str], code: str) -> None:
+    problem = Caller(site.url, headers).get("/metrics").problem(401)
+    assert problem["code"] == code
+    if code == "metrics_token_wrong":
+        assert problem["detail"] == "The token is wrong."
+        assert "security.access_token" in problem["hint"]
+
+
+def test_a_token_that_was_valid_is_told_from_a_wrong_one(own_site: Site) -> None:
+    ended = own_site.admin()
+    own_site.clock.move(3600)
+    assert ended.get("/metrics").problem(401)["code"] == "session_expired"
+
+
 @pytest.mark.parametrize("host", ["orth.example", "[::1", "localhost.example"])
 def test_what_asks_for_another_name_is_not_beside_it(site: Site, stranger: Caller, host: str) -> None:
     stranger.get("/metrics", Host=host).problem(421)

@@ -15,11 +15,14 @@ from orth.coordinator.http.callers import BearerHere, signed_in
 from orth.coordinator.http.tools import Tools, ToolsHere
 from orth.coordinator.metrics import CONTENT_TYPE
 from orth.domain.access import Permission
+from orth.errors import Unauthenticated
 from orth.settings import Address
 from orth.wire.dialects import token_from
 
 router = APIRouter()
 
+_UNKNOWN = ("needs_sign_in", "token_not_valid")
+"""What a token is answered with that we never made. One that has expired or was revoked has an answer of its own."""
 _PASSED_ON = ("forwarded", "via", "x-real-ip", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto")
 
 
@@ -30,7 +33,12 @@ async def may_read(tools: ToolsHere, shown: BearerHere, request: Request) -> Non
         return
     if not _shows_something(request) and _is_beside_us(tools, request):
         return
-    caller = await signed_in(tools, request, shown)
+    try:
+        caller = await signed_in(tools, request, shown)
+    except Unauthenticated as refused:
+        if text is not None and refused.code in _UNKNOWN:
+            raise Unauthenticated.of("metrics_token_wrong") from None
+        raise
     caller.check(Permission.VIEW, None, "", "")
 
 
