@@ -11,10 +11,20 @@ from orth.channels.limits import Limits
 from orth.channels.memory import MemoryChannels
 from orth.channels.names import Names
 from orth.cluster.election import Election, Node
-from orth.cluster.facts import NodeAsked, NodeDied, NodeDraining, NodeJoined, NodeLeft, NodeReplaced, NodeReturned
+from orth.cluster.facts import (
+    NodeAsked,
+    NodeDied,
+    NodeDraining,
+    NodeJoined,
+    NodeLeft,
+    NodeRefused,
+    NodeReplaced,
+    NodeReturned,
+)
 from orth.cluster.membership import HeartbeatEar, Membership, Rhythm, Voice
+from orth.errors import CannotStart
 from orth.events import Events
-from orth.store.database import Database, open_database
+from orth.store.database import Connection, Database, open_database
 from orth.store.nodes import Load, NodeState, Role, Wish, ask_node, find_node, list_nodes
 from orth.testing import ManualClock, Recorder
 from orth.testing.stores import prepare_store
@@ -49,6 +59,7 @@ class Member:
         events = Events(self.recorder)
         self.election = Election(db, self.node, clock, events, lease=timedelta(seconds=30), renew=timedelta(seconds=10))
         self.stopped = 0
+        self.refused: str | None = None
         self.load = Load()
         voice = Voice(channels, Names()) if channels else None
         self.membership = Membership(
@@ -62,8 +73,13 @@ class Member:
             voice=voice,
             load=lambda: self.load,
             asked_to_stop=self._stop,
+            admit=self._admit,
         )
         self.ear = HeartbeatEar(self.membership, voice, clock, events) if voice else None
+
+    def _admit(self, _connection: Connection, _now: int) -> None:
+        if self.refused is not None:
+            raise CannotStart(self.refused)
 
     def _stop(self) -> None:
         self.stopped += 1
@@ -335,3 +351,32 @@ async def test_the_ear_stops_at_once_when_it_is_told_to(db: Database, channels: 
     async with asyncio.timeout(10):
         one.ear.stop()
         await listening
+
+
+async def test_a_node_that_may_not_join_leaves_no_row(db: Database) -> None:
+    one = Member(db, ManualClock(), "one")
+    one.refused = "another token"
+    with pytest.raises(CannotStart, match="another token"):
+        await one.membership.join()
+    assert await db.read(list_nodes) == []
+
+
+async def test_a_node_that_was_silent_for_long_has_to_be_admitted_again(db: Database) -> None:
+    clock = ManualClock()
+    one = Member(db, clock, "one")
+    await one.membership.join()
+    one.refused = "another token"
+    clock.move(20)
+    await one.turn()
+    assert one.stopped == 0, "the others have counted it all the time"
+    clock.move(30)
+    await one.turn()
+    assert [fact.reason for fact in one.recorder.all(NodeRefused)] == ["another token"]
+    assert (one.stopped, str(one.membership.refusal)) == (1, "another token")
+    await one.turn()
+    assert one.stopped == 1
+    await one.membership.drain()
+    await one.membership.leave()
+    row = await db.read(find_node, "one")
+    assert row is not None
+    assert row.said.state is NodeState.OFFLINE

@@ -9,7 +9,6 @@ from sqlalchemy import Connection, select
 
 from orth.coordinator.first_start import (
     FIRST_SIGN_IN_FILE,
-    agree_on_token,
     ensure_admin,
     first_link,
     signing_secret,
@@ -18,15 +17,12 @@ from orth.coordinator.first_start import (
 from orth.coordinator.sealing import Sealing
 from orth.coordinator.signing import hash_password, password_fits
 from orth.coordinator.signing_in.links import link_url, use_link
-from orth.errors import CannotStart
 from orth.settings import Settings
 from orth.settings.sections import SecuritySection
 from orth.store.audit_tables import audit
 from orth.store.database import Database, open_database
-from orth.store.nodes import Beat, Load, NodeState, join
-from orth.store.nodes import Role as NodeRole
 from orth.store.tables import secrets
-from orth.store.users import add_user, find_secret, find_user, remove_user, set_password
+from orth.store.users import add_user, find_user, remove_user, set_password
 from orth.testing.stores import prepare_store
 
 NOW = 1_700_000_000_000
@@ -38,50 +34,6 @@ def db(tmp_path: Path) -> Iterator[Database]:
     prepare_store(url)
     with open_database(url) as opened:
         yield opened
-
-
-def with_token(text: str, previous: str | None = None) -> Settings:
-    return Settings(security=SecuritySection(access_token=text, access_token_previous=previous))
-
-
-async def start_with(db: Database, node: str, token: str, previous: str | None = None, now: int = NOW) -> None:
-    await agree_on_token(db, with_token(token, previous), node, token, now)
-    said = Beat(node, "i", f"http://{node}", NodeRole.FOLLOWER, NodeState.ACTIVE, Load(), "host", 1, "0")
-    await db.tx(join, said, now)
-
-
-async def test_two_coordinators_have_one_access_token(db: Database) -> None:
-    await start_with(db, "one", "a")
-    await start_with(db, "two", "a")
-    with pytest.raises(CannotStart, match=r"another access token than the coordinators .* \(one, two\)") as refused:
-        await start_with(db, "three", "b")
-    assert "ORTH_SECURITY__ACCESS_TOKEN" in str(refused.value)
-    assert "access-token" in str(refused.value)
-    stored = await db.read(find_secret, "access-token-digests")
-    assert stored is not None
-    assert stored != "a"
-    assert len(stored) == 32
-
-
-async def test_the_access_token_is_changed_node_by_node(db: Database) -> None:
-    for node in ("one", "two"):
-        await start_with(db, node, "old")
-    await start_with(db, "one", "new", "old")
-    await start_with(db, "two", "old")  # it crashed before its turn
-    await start_with(db, "two", "new", "old")
-    for node in ("one", "two"):
-        await start_with(db, node, "new")
-    with pytest.raises(CannotStart, match="another access token"):
-        await start_with(db, "three", "old")
-
-
-async def test_who_is_alone_changes_the_access_token_at_once(db: Database) -> None:
-    await start_with(db, "one", "old")
-    await start_with(db, "one", "new")
-    later = NOW + 61_000
-    await start_with(db, "two", "another", now=later)
-    with pytest.raises(CannotStart, match="another access token"):
-        await start_with(db, "one", "new", now=later)
 
 
 @pytest.mark.parametrize("is_terminal", [True, False])

@@ -1,7 +1,9 @@
 """Starts that must be refused: one clear line, an exit code, nothing half-written."""
 
+import signal
 import socket
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -9,7 +11,8 @@ import pytest
 from orth.store.database import open_database
 from orth.store.migrating import known_versions, upgrade
 from tests.cli.running import orth, orth_from_nothing
-from tests.walk.processes import Site
+from tests.servers.processes import free_port
+from tests.walk.processes import SHORT, Process, Site, eventually
 
 JOBS = Path(__file__).parent / "noting_jobs.py"
 
@@ -84,6 +87,49 @@ def test_a_second_coordinator_with_an_access_token_of_its_own(tmp_path: Path, po
     assert "another access token than the coordinators that run with this database (node-1)" in line
     assert "ORTH_SECURITY__ACCESS_TOKEN" in line
     assert token not in line
+
+
+ANOTHER_TOKEN = "another-token-than-theirs"
+
+
+def refused(process: Process) -> None:
+    """It ends by itself, as one that is refused at its start."""
+    assert process.popen.wait(30) == 1
+    lines = [line for line in process.text().splitlines() if line.startswith("orth: ")]
+    assert len(lines) == 1, process.text()
+    assert "another access token than the coordinators that run with this database" in lines[0]
+    assert ANOTHER_TOKEN not in process.text()
+
+
+def test_of_two_coordinators_that_start_at_once_with_two_access_tokens_one_is_refused(
+    tmp_path: Path, store_url: str
+) -> None:
+    upgrade(store_url)
+    with Site(tmp_path, store_url) as site:
+        ports = (site.port, free_port())
+        both = [
+            site.coordinator("one", port=ports[0], ready=False),
+            site.coordinator("two", port=ports[1], ready=False, ORTH_SECURITY__ACCESS_TOKEN=ANOTHER_TOKEN),
+        ]
+        ended = eventually(lambda: [one for one in both if not one.alive()], what="one of them is refused")
+        refused(ended[0])
+        left = both.index(next(one for one in both if one is not ended[0]))
+        eventually(lambda: Site.answers(both[left], f"http://127.0.0.1:{ports[left]}/health/ready"))
+
+
+def test_a_coordinator_that_was_frozen_stops_when_the_access_token_was_changed_meanwhile(
+    tmp_path: Path, postgres_url: str
+) -> None:
+    upgrade(postgres_url)
+    soon = {"ORTH_CLUSTER__HEARTBEAT": "300ms", "ORTH_CLUSTER__DEAD_AFTER": "1s"}
+    with Site(tmp_path, postgres_url, **SHORT, **soon) as site:
+        frozen = site.coordinator("one")
+        frozen.popen.send_signal(signal.SIGSTOP)
+        time.sleep(3)  # others count it for twice the time after which it is dead
+        second = site.coordinator("two", port=free_port(), ORTH_SECURITY__ACCESS_TOKEN=ANOTHER_TOKEN)
+        frozen.popen.send_signal(signal.SIGCONT)
+        refused(frozen)
+        assert second.alive()
 
 
 def test_a_user_for_scripts_who_is_not_there(tmp_path: Path) -> None:

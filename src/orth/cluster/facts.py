@@ -70,6 +70,17 @@ class NodeReturned(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class NodeRefused(Event):
+    """This node may not be one of the coordinators that run, and therefore stops."""
+
+    level = logging.ERROR
+    sentence = "coordinator {node} stops: {reason}"
+    node: str
+    incarnation: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class NodeReplaced(Event):
     """Another process has joined under the name of this one, which therefore stops."""
 

@@ -8,6 +8,9 @@ wish in our row.
 The name of a node is its configuration; the process is its *incarnation*. A process that finds its name taken by
 another one stops: it was replaced while it was frozen, or two were given the same name, and two of one name must not
 both act.
+
+``admit`` decides in the transaction that enters the node whether this node may join, and raises ``CannotStart`` if not.
+A node that was silent for ``dead_after`` is admitted anew with its next beat: the others may have gone on without it.
 """
 
 import os
@@ -22,10 +25,10 @@ from orth.channels.interface import Channels, ChannelsUnavailable, Heard
 from orth.channels.names import Names
 from orth.clock import Clock, iso
 from orth.cluster.election import Election, Node
-from orth.cluster.facts import NodeAsked, NodeReplaced
+from orth.cluster.facts import NodeAsked, NodeRefused, NodeReplaced
 from orth.cluster.fellows import Fellows
 from orth.cluster.hearing import Hearing
-from orth.errors import TermEnded
+from orth.errors import CannotStart, TermEnded
 from orth.events import Event, Events
 from orth.loop import Loop
 from orth.store.database import Connection, Database
@@ -49,6 +52,9 @@ from orth.version import __version__
 _REMEMBERED = timedelta(days=1)
 """How long one that has left or died is still shown."""
 _LONGEST_HOST = 255
+
+Admit = Callable[[Connection, int], None]
+"""Takes the time in milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +101,7 @@ class Membership(Loop):
         voice: Voice | None = None,
         load: Callable[[], Load] = Load,
         asked_to_stop: Callable[[], None] = lambda: None,
+        admit: Admit = lambda _connection, _now: None,
         chance: random.Random | None = None,
     ) -> None:
         super().__init__(clock, events, chance=chance)
@@ -106,14 +113,18 @@ class Membership(Loop):
         self._voice = voice
         self._load = load
         self._asked_to_stop = asked_to_stop
+        self._admit = admit
         self.fellows = Fellows(dead_after=rhythm.dead_after.total_seconds())
         self._beat_due = clock.monotonic()
         self._longest_pause = rhythm.pace
         self._joined = False
+        self._beaten_at = clock.monotonic()
         self._last_role = Role.FOLLOWER
         self._told_to_stop = False
         self.state = NodeState.ACTIVE
         self.beats = 0
+        self.refusal: CannotStart | None = None
+        """Why this node may not be a member."""
         election.led.append(self)  # who leads is part of what is said
 
     async def turn(self) -> float:
@@ -125,6 +136,12 @@ class Membership(Loop):
         await self._take_in(rows)
         now = self.clock.monotonic()
         return max(0.05, min(self._beat_due - now, self.fellows.next_death(now)))
+
+    async def join(self) -> None:
+        """Enter this node; ``CannotStart`` if it may not join."""
+        await self._beat()
+        if self.refusal is not None:
+            raise self.refusal
 
     async def drain(self) -> None:
         """Let everybody know that this node takes nothing more."""
@@ -164,8 +181,15 @@ class Membership(Loop):
 
     async def _beat(self) -> list[NodeRow]:
         said, now = self._said(), self.clock.monotonic()
-        rows = await self._db.urgent.tx(_beat_and_look, said, self.clock.now(), self._joined)
-        self._joined, self._last_role = True, said.role
+        silent = now - self._beaten_at >= self._rhythm.dead_after.total_seconds()
+        admit = self._admit if self.refusal is None and (silent or not self._joined) else None
+        try:
+            rows = await self._db.urgent.tx(_beat_and_look, said, self.clock.now(), self._joined, admit)
+        except CannotStart as error:
+            self.refusal = error
+            self._stop_once(NodeRefused(self._node.id, self._node.incarnation, str(error)))
+            return await self._db.urgent.read(list_nodes)
+        self._joined, self._last_role, self._beaten_at = True, said.role, now
         self._beat_due = now + self._rhythm.pace * self._chance.uniform(0.9, 1.0)
         mine = next((row for row in rows if row.said.node_id == self._node.id), None)
         if mine is not None and mine.said.incarnation == self._node.incarnation:
@@ -271,8 +295,10 @@ def heartbeat_message(said: Beat, beats: int, now: int) -> dict[str, Any]:
     }
 
 
-def _beat_and_look(connection: Connection, said: Beat, now: int, joined: bool) -> list[NodeRow]:
-    """Beat, or join when there is no row to beat in, and read what all have said."""
+def _beat_and_look(connection: Connection, said: Beat, now: int, joined: bool, admit: Admit | None) -> list[NodeRow]:
+    """Beat, or join when there is no row to beat in, and read what all have said. Nothing is written if ``admit``
+    refuses.
+    """
     if not joined:
         join(connection, said, now)
     elif not beat(connection, said, now):
@@ -280,6 +306,8 @@ def _beat_and_look(connection: Connection, said: Beat, now: int, joined: bool) -
         if any(row.said.node_id == said.node_id for row in rows):
             return rows  # the name is another process's by now
         join(connection, said, now)  # we were thought dead for so long that we were forgotten
+    if admit is not None:
+        admit(connection, now)
     return list_nodes(connection)
 
 

@@ -40,6 +40,7 @@ class Company:
             voice=voice,
             load=self._load,
             asked_to_stop=self.stop_asked.set,
+            admit=given.admit,
             chance=given.chance,
         )
         self.onlooker = Onlooker(

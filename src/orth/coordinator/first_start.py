@@ -8,7 +8,6 @@ import asyncio
 import os
 import secrets
 from contextlib import suppress
-from hashlib import scrypt
 from pathlib import Path
 from typing import TextIO
 
@@ -21,7 +20,6 @@ from orth.errors import CannotStart, Unreadable
 from orth.settings import Settings
 from orth.store.audit import record
 from orth.store.database import Connection, Database
-from orth.store.nodes import NodeState, list_nodes
 from orth.store.users import add_user, find_secret, find_user, hold_admins, replace_secret, set_password, shared_secret
 
 ADMIN = "admin"
@@ -29,11 +27,6 @@ _BY_START = Actor(ActorKind.NODE, "first start")
 _SIGNING = "session-signing-sealed"
 _GIVEN = "admin-password-given"
 """Under which the store keeps the secret, and the hash of the password that the administrator last got by a start."""
-_TOKENS = "access-token-digests"
-_RUNNING = (NodeState.ACTIVE, NodeState.DRAINING)
-_MISSED = 2
-"""Times ``cluster.dead_after`` without a beat: clocks of machines differ."""
-_NAMED = 5
 TOKEN_FILE = "access-token"  # noqa: S105  # the name of the file
 FIRST_SIGN_IN_FILE = "first-sign-in"
 
@@ -76,50 +69,6 @@ def _kept_token(file: Path) -> str:
     if not token:
         raise CannotStart(f"The access token file {file} is empty.", hint="Delete it, and a new one is made.")
     return token
-
-
-async def agree_on_token(db: Database, settings: Settings, node_id: str, token: str, now: int) -> None:
-    """Refuse to start with another access token than the coordinators that run now.
-
-    Executors show one token to all coordinators, so a coordinator with another one refuses all of them. The database
-    keeps digests of the token and of the one before it. Where no other coordinator runs, this one may change the token.
-    """
-    previous = settings.security.access_token_previous
-    tokens = [token, *([] if previous is None else [previous.get_secret_value()])]
-    own = [await asyncio.to_thread(_digest_of_token, one) for one in tokens]
-    since = now - _MISSED * int(settings.cluster.dead_after.total_seconds() * 1000)
-    running = await db.tx(_agree_on_token, own, node_id, since, now)
-    if running:
-        raise CannotStart(
-            f"This node has another access token than the coordinators that run with this database ({running}), "
-            "so it would refuse their executors.",
-            hint=f"Give all nodes the same token: set security.access_token (ORTH_SECURITY__ACCESS_TOKEN), or copy the "
-            f"file {TOKEN_FILE} of the first node. To change the token, name the old one in "
-            "security.access_token_previous.",
-        )
-
-
-def _agree_on_token(connection: Connection, own: list[str], node_id: str, since: int, now: int) -> str:
-    """The names of running coordinators with other tokens; empty if this node may start, whose tokens are then kept."""
-    stored = shared_secret(connection, _TOKENS, " ".join(own), now)
-    known = stored.split()
-    if known[0] != own[0] and own[0] in known:
-        return ""  # a change is on its way: this node has the token before it
-    if not set(own) & set(known):
-        others = [
-            row.said.node_id
-            for row in list_nodes(connection)
-            if row.said.node_id != node_id and row.said.state in _RUNNING and row.last_beat >= since
-        ]
-        if others:
-            return ", ".join(others[:_NAMED])
-    replace_secret(connection, _TOKENS, stored, " ".join(own))
-    return ""
-
-
-def _digest_of_token(token: str) -> str:
-    """Slow to make, so that a weak token is not found by trying."""
-    return scrypt(token.encode(), salt=b"orth access token", n=2**14, r=8, p=1, dklen=16).hex()
 
 
 async def ensure_admin(db: Database, settings: Settings, now: int) -> str | None:

@@ -27,7 +27,6 @@ from orth.coordinator.executor_access import ExecutorAccess
 from orth.coordinator.facts import CoordinatorReady, CoordinatorStopped
 from orth.coordinator.first_start import (
     access_token,
-    agree_on_token,
     ensure_admin,
     first_link,
     prepare_folder,
@@ -53,6 +52,7 @@ from orth.coordinator.sealing import agree, sealing_of
 from orth.coordinator.service_room import ServiceRoom
 from orth.coordinator.signing import Signing
 from orth.coordinator.signing_in.links import link_url
+from orth.coordinator.token_agreement import TokenAgreement
 from orth.domain.services import ServiceKind
 from orth.errors import OrthError
 from orth.events import Events, to_log
@@ -272,7 +272,8 @@ async def _serve(settings: Settings, token: str, listening: socket.socket, last_
         node = Node(settings.coordinator.node_id or _node_id(listening), secrets.token_hex(8))
         coordinates = "coordinator" in settings.coordinator.roles
         locks = _locks(db, node) if coordinates else None
-        await agree_on_token(db, settings, node.id, token, clock.now())
+        agreement = await TokenAgreement.of(settings, node.id, token)
+        await db.read(agreement.check, clock.now())
         sealing = sealing_of(settings, Path(settings.coordinator.data_dir))
         await agree(db, sealing, clock.now())
         await seal_the_open(db, sealing)
@@ -298,9 +299,11 @@ async def _serve(settings: Settings, token: str, listening: socket.socket, last_
             given = replace(
                 given, lease_hint=hint, health_link=health_link, key_link=key_link, sealing=sealing, outgoing=outgoing
             )
-            given = replace(given, channels=channels, names=Names(settings.channels.prefix))
+            given = replace(given, channels=channels, names=Names(settings.channels.prefix), admit=agreement.settle)
             life = LifeLock(db, node.incarnation) if coordinates and not is_sqlite(db.url) else None
             coordinator = Coordinator(replace(given, url=_url(settings, listening), life=life))
+            if coordinates:
+                await coordinator.company.membership.join()
             here = f"{settings.security.scheme}://{Address(*listening.getsockname()[:2])}"
             events.emit(CoordinatorReady(node.id, here, db.url.render_as_string()))
             if "registry" in settings.coordinator.roles:
@@ -312,6 +315,8 @@ async def _serve(settings: Settings, token: str, listening: socket.socket, last_
         events.emit(CoordinatorStopped(node.id))
         if locks is not None:
             locks.release()
+    if coordinator.company.membership.refusal is not None:
+        raise coordinator.company.membership.refusal
     return 0
 
 

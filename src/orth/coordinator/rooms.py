@@ -16,6 +16,7 @@ from orth.clock import Clock
 from orth.cluster.alone import AliveLocks
 from orth.cluster.election import Election, Node
 from orth.cluster.lease_hint import LeaseHint
+from orth.cluster.membership import Admit
 from orth.coordinator import tuning
 from orth.coordinator.alarming.loop import AlarmLoop
 from orth.coordinator.alarming.senders import Senders
@@ -103,6 +104,8 @@ class Surroundings:
     sealing: Sealing = field(default_factory=Sealing.fresh)
     """What seals secrets for the database. The default serves a node whose database nobody else uses, nor later."""
 
+    admit: Admit = lambda _connection, _now: None
+    """Whether this node may be one of the coordinators that run (``orth.cluster.membership``)."""
     outgoing: Outgoing | None = None
     """How executors are called, and which tokens they have; without it, as the settings say."""
 

@@ -144,10 +144,13 @@ def remove_user(connection: Connection, user_id: int) -> None:
         raise NotFound("user", user_id)
 
 
-def shared_secret(connection: Connection, name: str, proposal: str, now: int) -> str:
-    """The secret of that name, which is ``proposal`` if nobody stored one before: all nodes end up with the same."""
+def shared_secret(connection: Connection, name: str, proposal: str, now: int, *, hold: bool = False) -> str:
+    """The secret of that name, which is ``proposal`` if nobody stored one before: all nodes end up with the same. With
+    ``hold``, no other transaction changes the secret until this one ends.
+    """
     insert_new(connection, secrets, [{"name": name, "value": proposal, "created_at": now}])
-    value: str = connection.execute(select(secrets.c.value).where(secrets.c.name == name)).scalar_one()
+    found = select(secrets.c.value).where(secrets.c.name == name)
+    value: str = connection.execute(locked(found, connection) if hold else found).scalar_one()
     return value
 
 
