@@ -378,3 +378,14 @@ async def test_no_consumer_goes_with_what_it_has(redis_url: str) -> None:
         arguments = (scripts.BACK, 5, 500, 10)
         assert await channels._run(scripts.GIVE_BACK, [Q, Q + scripts.DEAD], arguments) == [2, 0]
         assert numbers(await channels.take([Q], "two", limit=9, wait=0)) == [1, 2]
+
+
+async def test_redis_that_is_not_there_is_described_in_our_words(free_port: int) -> None:
+    async with opened(f"redis://127.0.0.1:{free_port}/0") as channels:
+        with pytest.raises(ChannelsUnavailable) as reached:
+            await channels.send("q", [{"n": 1}])
+        with pytest.raises(ChannelsUnavailable) as heard:
+            async with channels.listen(["t"]):
+                pass
+    for refused, what in ((reached, "reached"), (heard, "listened to")):
+        assert str(refused.value) == f"Redis cannot be {what}: 127.0.0.1:{free_port} refused the connection"

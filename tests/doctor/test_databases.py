@@ -27,7 +27,7 @@ def test_a_store_before_and_after_its_upgrade(store_url: str, tmp_path: Path) ->
 def test_a_server_that_is_not_there(free_port: int) -> None:
     case = looking_at(f"postgresql://orth:the-password@127.0.0.1:{free_port}/orth")
     verdict = only(look_at_store(case, ""), State.BAD)
-    assert "cannot be used" in verdict.what
+    assert verdict.what == f"The database cannot be used: 127.0.0.1:{free_port} refused the connection."
     assert "the-password" not in case.hide(verdict.what)
 
 

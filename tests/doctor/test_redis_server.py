@@ -1,5 +1,6 @@
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 import redis
@@ -45,6 +46,12 @@ def test_one_that_is_not_there(free_port: int) -> None:
     verdict = only(look_at_redis(case, ""), State.BAD)
     assert "refused the connection" in verdict.what
     assert "the-password" not in verdict.what + verdict.next
+
+
+def test_something_else_at_the_address(postgres_url: str) -> None:
+    place = urlsplit(postgres_url).netloc.rpartition("@")[2]
+    verdict = only(look_at_redis(case_of({"channels": {"url": f"redis://{place}"}}), ""), State.BAD)
+    assert verdict.what.startswith(f"{place} closed the connection.")
 
 
 def test_an_address_that_is_none() -> None:

@@ -292,8 +292,18 @@ def test_a_database_without_schema_is_refused_with_what_to_do(store_url: str) ->
 @pytest.mark.parametrize("url", ["postgresql://orth@127.0.0.1:{}/orth", "mysql://root@127.0.0.1:{}/orth"])
 @pytest.mark.parametrize("verb", [upgrade, check_schema, schema_status])
 def test_nobody_at_the_address(verb: Callable[[str], object], url: str, free_port: int) -> None:
-    with pytest.raises(CannotStart, match=r"cannot be opened: .*Check store\.url and that the server runs\."):
+    with pytest.raises(CannotStart) as refused:
         verb(url.format(free_port))
+    said = f"The database cannot be opened: 127.0.0.1:{free_port} refused the connection."
+    assert str(refused.value) == f"{said} Check store.url and that the server runs."
+
+
+def test_a_server_that_lets_nobody_in_is_reached(postgres_url: str, mariadb_url: str) -> None:
+    for url in (postgres_url, mariadb_url):
+        missing = read_url(url).set(database="not_there").render_as_string(hide_password=False)
+        with pytest.raises(CannotStart, match=r"cannot be opened: [^(]*not_there") as refused:
+            schema_status(missing)
+        assert "FATAL" not in str(refused.value)
 
 
 def test_looking_at_the_version_does_not_wait_for_a_writer(sqlite_url: str) -> None:

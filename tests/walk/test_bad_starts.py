@@ -178,8 +178,10 @@ def test_an_older_schema_asks_for_an_upgrade(postgres_url: str, tmp_path: Path) 
 
 
 def test_a_database_that_is_not_there(tmp_path: Path) -> None:
-    done = orth("server", "--store", "postgresql://nobody@127.0.0.1:1/none", "--listen", "127.0.0.1:0", cwd=tmp_path)
-    assert "The database cannot be opened" in one_line(done)
+    for store in ("postgresql://nobody@127.0.0.1:1/none", "mysql://nobody@127.0.0.1:1/none"):
+        for command in (("server", "--listen", "127.0.0.1:0"), ("db", "status"), ("db", "upgrade")):
+            done = orth(*command, "--store", store, cwd=tmp_path)
+            assert "The database cannot be opened: 127.0.0.1:1 refused the connection." in one_line(done)
 
 
 def test_the_same_node_twice_on_one_database(tmp_path: Path) -> None:

@@ -146,7 +146,10 @@ def test_what_is_unknown_names_its_class_and_never_its_words() -> None:
 
 
 SOURCES = sorted((Path(__file__).parents[2] / "src/orth").rglob("*.py"))
-NETWORK = re.compile(r"\b(HTTPError|HttpTimeout|aiohttp\.\w+|WebSocketException|HttpParserError|HTTPException)\b")
+NETWORK = re.compile(
+    r"\b(HTTPError|HttpTimeout|aiohttp\.\w+|WebSocketException|HttpParserError|HTTPException"
+    r"|FAILURES|RedisError|SQLAlchemyError|DBAPIError|OperationalError|psycopg\.\w+|pymysql\.\w+)\b"
+)
 
 
 def worded_by_a_library(handler: ast.ExceptHandler) -> Iterator[int]:

@@ -16,6 +16,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any
 
+from redis.asyncio import Redis
 from redis.exceptions import ResponseError
 
 from orth.channels import redis_scripts as scripts
@@ -33,7 +34,7 @@ from orth.channels.interface import (
 )
 from orth.channels.limits import Limits
 from orth.channels.packing import check_consumer, check_names, no_position, pack, unpack, unreadable
-from orth.channels.redis_client import FAILURES, connect, database_of, disconnect
+from orth.channels.redis_client import FAILURES, connect, database_of, disconnect, failure_sentence
 from orth.channels.redis_hands import Hand, Hands
 from orth.channels.redis_listening import Line
 from orth.clock import Clock
@@ -143,7 +144,7 @@ class RedisChannels(Channels):
 
     async def undone(self, queue: str, after: str, *, limit: int) -> list[Entry]:
         begin = "-" if after == START else f"({_place(after)}"
-        with _reaching():
+        with _reaching(self._client):
             entries: Any = await self._client.xrange(queue, min=begin, count=limit)
         return [
             Entry(key, unreadable(str(fields)) if (message := _message(fields)) is None else message)
@@ -155,7 +156,7 @@ class RedisChannels(Channels):
         return self._buried
 
     async def dead_letters(self, queue: str, limit: int) -> Sequence[Message]:
-        with _reaching():
+        with _reaching(self._client):
             entries: Any = await self._client.xrevrange(queue + scripts.DEAD, count=limit)
         return [unreadable(str(fields)) if (message := _message(fields)) is None else message for _, fields in entries]
 
@@ -197,7 +198,7 @@ class RedisChannels(Channels):
     ) -> dict[str, list[_Taken]]:
         """Block until something new comes. Redis counts ``limit`` for each queue, so what is above it goes back."""
         try:
-            with _reaching():
+            with _reaching(self._client):
                 found: Any = await self._client.xreadgroup(
                     scripts.GROUP, consumer, dict.fromkeys(queues, ">"), count=limit, block=max(1, int(seconds * 1000))
                 )
@@ -233,7 +234,7 @@ class RedisChannels(Channels):
     async def announce(self, topic: str, message: Message) -> None:
         check_names([topic])
         text = pack(message, self._limits.message)
-        with _reaching():
+        with _reaching(self._client):
             await self._client.publish(topic + self._suffix, text)
 
     @asynccontextmanager
@@ -265,7 +266,7 @@ class RedisChannels(Channels):
         news: dict[str, list[Entry]] = {}
         places = {box: _place(position) for box, position in after.items()}
         for some in _parts(list(after)):
-            with _reaching():
+            with _reaching(self._client):
                 found: Any = await self._client.xread({box: places[box] for box in some}, count=limit)
             for box, entries in found or ():
                 news[box] = [
@@ -281,7 +282,7 @@ class RedisChannels(Channels):
 
     async def remove(self, boxes: Sequence[str]) -> None:
         for some in _parts(boxes):
-            with _reaching():
+            with _reaching(self._client):
                 async with self._client.pipeline(transaction=True) as together:
                     together.unlink(*some)
                     together.zrem(self._index, *some)
@@ -293,18 +294,18 @@ class RedisChannels(Channels):
         age, total = int(older_than * 1000), 0
         while count := await self._run(scripts.CLEAN_BOXES, [self._index], [age, _AT_ONCE]):
             total += count
-        with _reaching():
+        with _reaching(self._client):
             queues: Any = await self._client.smembers(self._queues)
         for queue in queues:
             total += await self._run(scripts.CLEAN_QUEUE, [queue, queue + scripts.DEAD], [age])
         return total
 
     async def check(self) -> None:
-        with _reaching():
+        with _reaching(self._client):
             await self._client.ping()
 
     async def complaint(self) -> str | None:
-        with _reaching():
+        with _reaching(self._client):
             policy = (await self._client.info("memory")).get("maxmemory_policy", "")
         if not str(policy).startswith("allkeys"):  # the other policies spare what has no end of life, as all of ours
             return None
@@ -320,7 +321,7 @@ class RedisChannels(Channels):
         run = self._scripts.get(script)
         if run is None:
             run = self._scripts[script] = self._client.register_script(script)
-        with _reaching():
+        with _reaching(self._client):
             return await run(keys=list(keys), args=list(arguments))
 
 
@@ -329,7 +330,7 @@ class _GroupLost(ChannelsUnavailable):
 
 
 @contextmanager
-def _reaching() -> Iterator[None]:
+def _reaching(client: Redis) -> Iterator[None]:
     """Redis is asked: its failures in our words. The client loses a cancellation that comes while it connects, and what
     was taken then would be for nobody; so that is looked at here.
     """
@@ -342,7 +343,7 @@ def _reaching() -> Iterator[None]:
             raise _GroupLost(f"Redis has lost a queue: {error}") from error
         raise ChannelsUnavailable(f"Redis refused: {error}") from error
     except FAILURES as error:
-        raise ChannelsUnavailable(f"Redis cannot be reached: {str(error) or type(error).__name__}") from error
+        raise ChannelsUnavailable(f"Redis cannot be reached: {failure_sentence(client, error)}") from error
     if task and task.cancelling() > before:
         raise asyncio.CancelledError
 

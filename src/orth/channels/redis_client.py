@@ -3,7 +3,9 @@
 from redis.asyncio import BlockingConnectionPool, Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
-from redis.exceptions import RedisError
+from redis.exceptions import AuthenticationError, RedisError, ResponseError
+
+from orth.wire.network_reasons import network_sentence
 
 FAILURES = (RedisError, OSError, TimeoutError)
 """What the client may raise when Redis is away or in trouble."""
@@ -26,6 +28,15 @@ def connect(url: str, *, patience: float, connections: int) -> Redis:
         retry=Retry(NoBackoff(), 0),
     )
     return Redis(connection_pool=pool)
+
+
+def failure_sentence(client: Redis, error: Exception) -> str:
+    """Why Redis failed, without a full stop: what it answered, else the network's reason in our words."""
+    if isinstance(error, ResponseError | AuthenticationError):
+        return str(error).rstrip(".")
+    to = client.connection_pool.connection_kwargs
+    host = str(to.get("host") or to.get("path") or "Redis")
+    return network_sentence(f"{host}:{to['port']}" if "port" in to else host, error)
 
 
 def database_of(client: Redis) -> int:

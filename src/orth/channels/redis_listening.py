@@ -18,7 +18,7 @@ from redis.exceptions import TimeoutError as RedisTimeout
 
 from orth.channels.audience import Ear
 from orth.channels.interface import ChannelsUnavailable
-from orth.channels.redis_client import FAILURES
+from orth.channels.redis_client import FAILURES, failure_sentence
 from orth.clock import Clock
 
 _SILENCE = 5.0
@@ -45,7 +45,9 @@ class Line:
         try:
             subscription = await self._subscribe()
         except FAILURES as error:
-            raise ChannelsUnavailable(f"Redis cannot be listened to: {str(error) or type(error).__name__}") from error
+            raise ChannelsUnavailable(
+                f"Redis cannot be listened to: {failure_sentence(self._client, error)}"
+            ) from error
         hearing = asyncio.create_task(self._hear(subscription), name="redis-line")
         try:
             yield

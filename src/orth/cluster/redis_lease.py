@@ -14,7 +14,7 @@ the moment then; Redis that does not answer is not asked again until the next re
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
-from orth.channels.redis_client import FAILURES, connect, disconnect
+from orth.channels.redis_client import FAILURES, connect, disconnect, failure_sentence
 from orth.clock import Clock
 from orth.cluster.election import Node
 from orth.cluster.facts import LeaseHintAway
@@ -109,7 +109,7 @@ class RedisLease(LeaseHint):
         except FAILURES as error:
             self._ask_again_at = self._clock.monotonic() + self._renew
             if not self._is_away:
-                self._events.emit(LeaseHintAway(str(error) or type(error).__name__))
+                self._events.emit(LeaseHintAway(failure_sentence(self._client, error)))
             self._is_away = True
             return otherwise
         self._is_away = False

@@ -14,6 +14,7 @@ from sqlalchemy.engine import URL
 
 from orth.errors import StoreUnavailable
 from orth.store.channel_tables import announcements
+from orth.store.database_reasons import database_sentence
 from orth.store.engines import among
 
 _TOPIC = "orth_channels"
@@ -61,6 +62,7 @@ class Notifications:
     """A connection that hears what is said on PostgreSQL. Use it as a context; any failure ends it for good."""
 
     def __init__(self, url: URL) -> None:
+        self._url = url
         self._conninfo = url.set(drivername="postgresql").render_as_string(hide_password=False)
         self._connection: Any = None  # Any: psycopg is an extra, and only imported where it is used
         self._parts: dict[int, list[str]] = {}
@@ -81,7 +83,7 @@ class Notifications:
             await self._connection.execute(f"LISTEN {_TOPIC}")
         except psycopg.Error as error:
             await self.close()
-            raise StoreUnavailable(f"PostgreSQL cannot be listened to: {_first_line(error)}") from None
+            raise StoreUnavailable(f"PostgreSQL cannot be listened to: {database_sentence(error, self._url)}") from None
         return self
 
     async def __aexit__(
@@ -102,7 +104,7 @@ class Notifications:
             async for note in self._connection.notifies(timeout=wait, stop_after=1):
                 heard += self._whole(note.pid, note.payload)
         except psycopg.Error as error:
-            raise StoreUnavailable(f"PostgreSQL cannot be listened to: {_first_line(error)}") from None
+            raise StoreUnavailable(f"PostgreSQL cannot be listened to: {database_sentence(error, self._url)}") from None
         return heard
 
     def _whole(self, session: int, text: str) -> list[Announced]:
@@ -119,7 +121,3 @@ class Notifications:
             return []
         del self._parts[session]
         return [Announced(0, origin, "".join(said))]
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]

@@ -22,11 +22,12 @@ from functools import partial
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from sqlalchemy import Connection, Engine, literal, select
-from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from orth.errors import StoreUnavailable
 from orth.store import leases
+from orth.store.database_reasons import database_sentence
 from orth.store.engines import connect_once, is_sqlite, may_repeat, open_engine, read_url, refuses_writes
 from orth.store.silence import PATIENCE, Silence
 from orth.store.urgent_first import UrgentFirst
@@ -196,15 +197,10 @@ def _in_transaction(engine: Engine, silence: Silence | None, unit: Callable[[Con
                 engine.dispose()  # who writes by now may be somebody else, under the same name
                 raise StoreUnavailable("The database takes no writes: it is a standby, or set to read only.") from error
             if isinstance(error, OperationalError) or error.connection_invalidated:
-                raise StoreUnavailable(f"The database did not carry out the transaction: {_cause(error)}") from error
+                raise StoreUnavailable(
+                    f"The database did not carry out the transaction: {database_sentence(error, engine.url)}"
+                ) from error
             raise
         except PoolTimeout as error:
             raise StoreUnavailable("All database connections are busy.") from error
     raise AssertionError("the loop above returns or raises")
-
-
-def _cause(error: SQLAlchemyError) -> str:
-    """The driver's own first line; never the statement or its values."""
-    cause = getattr(error, "orig", None) or error
-    lines = str(cause).strip().splitlines()
-    return lines[0] if lines else type(cause).__name__

@@ -4,10 +4,11 @@ from dataclasses import dataclass
 from statistics import median
 
 from sqlalchemy import Connection, literal, select
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import SQLAlchemyError
 
 from orth.clock import Clock
 from orth.errors import StoreUnavailable
+from orth.store.database_reasons import database_sentence
 from orth.store.engines import open_engine, read_url
 from orth.store.migrating import known_versions, stored_version
 
@@ -42,8 +43,7 @@ def look(url: str, clock: Clock) -> StoreFacts:
         with engine.connect() as connection:
             return _facts(connection, clock)
     except SQLAlchemyError as error:
-        cause = error.orig if isinstance(error, DBAPIError) else error
-        reason = (str(cause).strip().splitlines() or ["no answer"])[0]
+        reason = database_sentence(error, engine.url)
         raise StoreUnavailable(
             f"The database cannot be used: {reason}.", hint="Check store.url and its server."
         ) from None

@@ -18,6 +18,7 @@ from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import OperationalError
 
 from orth.errors import CannotStart, SchemaMismatch
+from orth.store.database_reasons import database_sentence
 from orth.store.engines import open_engine, read_url
 
 # Alembic tells every step it considers; what people need to know is returned by ``upgrade``.
@@ -97,10 +98,9 @@ def _connected(engine: Engine) -> Iterator[Connection]:
         connection = engine.connect()
         transaction = connection.begin()
     except OperationalError as error:
-        reason = (str(error.orig).strip().splitlines() or ["no answer"])[0]
-        raise CannotStart(
-            f"The database cannot be opened: {reason}.", hint="Check store.url and that the server runs."
-        ) from None
+        said = f"The database cannot be opened: {database_sentence(error, engine.url)}."
+        hint = "Check store.url and that the server runs."
+        raise CannotStart(said, hint=hint) from None
     with connection, transaction:
         yield connection
 

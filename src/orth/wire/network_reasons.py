@@ -1,12 +1,13 @@
 """Why an exchange over the network failed, in one vocabulary.
 
-urllib3, aiohttp, websockets, ssl and the system word the same failure in five ways, some with the ``repr`` of an
-object of theirs. People get ours: ``127.0.0.1:31999 refused the connection``. Programs decide by the ``Reason``, never
-by the words.
+urllib3, aiohttp, websockets, ssl, the system and the clients of databases and Redis word the same failure in as many
+ways, some with the ``repr`` of an object of theirs. People get ours: ``127.0.0.1:31999 refused the connection``.
+Programs decide by the ``Reason``, never by the words.
 """
 
 import asyncio
 import errno
+import os
 import re
 import socket
 import ssl
@@ -40,6 +41,11 @@ _LIBRARY_NAMES = {
 """Classes by name: an executor has no aiohttp, and a coordinator may have no urllib3 loaded."""
 
 
+_CLIENT_NAMES = {"ConnectionError": "closed", "TimeoutError": "silent", "InvalidResponse": "protocol"}
+"""Classes of the client of Redis, by their own name: their subclasses mean something else."""
+_LOST_BY_PYMYSQL = (2006, 2013, 2055)
+
+
 class Reason(StrEnum):
     NAME = "name"
     REFUSED = "refused"
@@ -50,6 +56,7 @@ class Reason(StrEnum):
     NO_TLS = "no_tls"
     TLS = "tls"
     NOT_HTTP = "not_http"
+    PROTOCOL = "protocol"
     DESCRIPTORS = "descriptors"
     OURS = "ours"
     OTHER = "other"
@@ -65,6 +72,7 @@ _WORDS = {
     Reason.NO_TLS: "does not speak TLS",
     Reason.TLS: "cannot agree on TLS",
     Reason.NOT_HTTP: "does not answer in HTTP",
+    Reason.PROTOCOL: "does not speak the expected protocol",
     Reason.DESCRIPTORS: "cannot be called: this process may open no more files",
     Reason.OURS: "failed",
     Reason.OTHER: "cannot be called",
@@ -80,6 +88,17 @@ _BY_ERRNO = {
     errno.EMFILE: Reason.DESCRIPTORS,
     errno.ENFILE: Reason.DESCRIPTORS,
 }
+_BY_LIBPQ = {
+    "failed to resolve host": Reason.NAME,
+    "could not translate host name": Reason.NAME,
+    "timeout expired": Reason.SILENT,
+    "server closed the connection unexpectedly": Reason.CLOSED,
+    "certificate verify failed": Reason.CERTIFICATE,
+    "server does not support SSL": Reason.NO_TLS,
+    **{os.strerror(number): reason for number, reason in _BY_ERRNO.items()},
+    os.strerror(errno.ENOENT): Reason.REFUSED,
+}
+"""psycopg hands the words of libpq on, and neither a number nor a cause."""
 
 
 class Finding(NamedTuple):
@@ -131,12 +150,26 @@ def network_finding(error: BaseException) -> Finding:
             return Finding(Reason.SILENT)
         if isinstance(one, EOFError | ConnectionError):
             return Finding(Reason.CLOSED)
-    return Finding(Reason.OTHER, type(error).__name__)
+    found_in_client = next((reason for one in chain if (reason := _of_client(one)) is not None), None)
+    return Finding(Reason.OTHER, type(error).__name__) if found_in_client is None else Finding(found_in_client)
 
 
 def _later_closes(chain: list[BaseException]) -> bool:
     """A library's error about the protocol may only wrap a connection that ended."""
     return any(_LIBRARY_NAMES.get(type(one).__name__) == "closed" or isinstance(one, EOFError) for one in chain)
+
+
+def _of_client(error: BaseException) -> Reason | None:
+    """What a client of a database or of Redis says that has no error of the system for it."""
+    library = type(error).__module__.partition(".")[0]
+    if library == "redis":
+        name = _CLIENT_NAMES.get(type(error).__name__)
+        return None if name is None else Reason(name)
+    if library == "pymysql":
+        return Reason.CLOSED if error.args[:1] and error.args[0] in _LOST_BY_PYMYSQL else None
+    if library == "psycopg" and getattr(error, "sqlstate", None) is None and "FATAL:" not in str(error):
+        return next((reason for words, reason in _BY_LIBPQ.items() if words in str(error)), None)
+    return None
 
 
 def _of_tls(error: ssl.SSLError) -> Finding:
