@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from orth.errors import CannotStart, SchemaMismatch
+from orth.errors import CannotStart, SchemaMismatch, StoreUnavailable
 from orth.store import migrating
 from orth.store.all_tables import metadata
 from orth.store.database import open_database
@@ -292,7 +292,7 @@ def test_a_database_without_schema_is_refused_with_what_to_do(store_url: str) ->
 @pytest.mark.parametrize("url", ["postgresql://orth@127.0.0.1:{}/orth", "mysql://root@127.0.0.1:{}/orth"])
 @pytest.mark.parametrize("verb", [upgrade, check_schema, schema_status])
 def test_nobody_at_the_address(verb: Callable[[str], object], url: str, free_port: int) -> None:
-    with pytest.raises(CannotStart) as refused:
+    with pytest.raises(StoreUnavailable) as refused:
         verb(url.format(free_port))
     said = f"The database cannot be opened: 127.0.0.1:{free_port} refused the connection."
     assert str(refused.value) == f"{said} Check store.url and that the server runs."

@@ -182,6 +182,7 @@ def test_a_database_that_is_not_there(tmp_path: Path) -> None:
         for command in (("server", "--listen", "127.0.0.1:0"), ("db", "status"), ("db", "upgrade")):
             done = orth(*command, "--store", store, cwd=tmp_path)
             assert "The database cannot be opened: 127.0.0.1:1 refused the connection." in one_line(done)
+            assert done.returncode == 6, command
 
 
 def test_the_same_node_twice_on_one_database(tmp_path: Path) -> None:

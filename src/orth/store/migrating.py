@@ -17,8 +17,8 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import OperationalError
 
-from orth.errors import CannotStart, SchemaMismatch
-from orth.store.database_reasons import database_sentence
+from orth.errors import CannotStart, SchemaMismatch, StoreUnavailable
+from orth.store.database_reasons import database_sentence, is_unreachable
 from orth.store.engines import open_engine, read_url
 
 # Alembic tells every step it considers; what people need to know is returned by ``upgrade``.
@@ -100,6 +100,8 @@ def _connected(engine: Engine) -> Iterator[Connection]:
     except OperationalError as error:
         said = f"The database cannot be opened: {database_sentence(error, engine.url)}."
         hint = "Check store.url and that the server runs."
+        if is_unreachable(error):
+            raise StoreUnavailable(said, hint=hint) from None
         raise CannotStart(said, hint=hint) from None
     with connection, transaction:
         yield connection
