@@ -22,6 +22,7 @@ from orth.importing.report import Fate, Report
 from orth.importing.storing import Wishes
 from orth.importing.xxl_job import import_xxl_job
 from orth.store.all_tables import metadata
+from orth.store.database import open_database
 from orth.store.engines import read_url
 from orth.store.glue_versions import list_glue_versions
 from orth.store.groups import list_groups
@@ -383,6 +384,7 @@ def test_a_database_that_cannot_be_reached_is_told_without_the_password(
 
 
 def test_a_store_without_schema_is_refused_before_anything_is_read(sqlite_url: str) -> None:
+    open_database(sqlite_url).close()  # which makes the file
     with pytest.raises(SchemaMismatch, match="orth db upgrade"):
         import_into(sqlite_url, "/no/such/file.json")
 

@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -281,6 +282,8 @@ def test_a_newer_schema_is_refused_and_left_alone(store_url: str) -> None:
 
 
 def test_a_database_without_schema_is_refused_with_what_to_do(store_url: str) -> None:
+    with opened(store_url):  # which makes the file, if it is one
+        pass
     with pytest.raises(SchemaMismatch) as refusal:
         check_schema(store_url)
     assert f"The database has schema version none, this program needs {NEWEST}." in str(refusal.value)
@@ -304,6 +307,15 @@ def test_a_server_that_lets_nobody_in_is_reached(postgres_url: str, mariadb_url:
         with pytest.raises(CannotStart, match=r"cannot be opened: [^(]*not_there") as refused:
             schema_status(missing)
         assert "FATAL" not in str(refused.value)
+
+
+def test_looking_at_the_version_makes_no_file(sqlite_url: str) -> None:
+    file = Path(sqlite_url.removeprefix("sqlite:///"))
+    for verb in (check_schema, schema_status):
+        with pytest.raises(CannotStart, match=f"There is no database file {file}") as refused:
+            verb(sqlite_url)
+        assert "orth db upgrade" in str(refused.value)
+        assert not file.exists()
 
 
 def test_looking_at_the_version_does_not_wait_for_a_writer(sqlite_url: str) -> None:

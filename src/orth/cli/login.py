@@ -3,7 +3,6 @@
 import getpass
 import os
 import sys
-from pathlib import Path
 
 import click
 
@@ -12,7 +11,7 @@ from orth.cli.options import coordinator_dir_option, store_option
 from orth.cli.run_here import find_run
 from orth.cli.sign_ins import SignIn, SignIns
 from orth.cli.starting import needing_extra, settings_of
-from orth.errors import ApiProblem, CannotStart, Unavailable
+from orth.errors import ApiProblem, Unavailable
 
 
 @click.command()
@@ -81,7 +80,6 @@ def _link(api: ApiChoice, username: str, store: str | None, data_dir: str | None
         from orth.coordinator.signing_in.links import link_at, link_url
         from orth.domain.audit import Actor, ActorKind
         from orth.store.migrating import check_schema
-    _refuse_new_file(settings.store_url)
     check_schema(settings.store_url)
     by = Actor(ActorKind.COMMAND, _person())
     token = link_at(settings.store_url, username, by, SystemClock().now())
@@ -91,13 +89,6 @@ def _link(api: ApiChoice, username: str, store: str | None, data_dir: str | None
     if own is None and settings.origin("executor.coordinators") != "default":
         own = settings.executor.coordinators[0]  # also of a coordinator that was started with --listen
     return link_url(own or f"{settings.security.scheme}://{settings.coordinator.listen}", token)
-
-
-def _refuse_new_file(url: str) -> None:
-    """Opening a database that is a file would make one: here that means somebody is in the wrong folder."""
-    scheme, _, path = url.partition(":///")
-    if scheme == "sqlite" and not Path(path.partition("?")[0]).is_file():
-        raise CannotStart(f"There is no database {path}.", hint="Call it where the coordinator runs, or with --store.")
 
 
 def _person() -> str:

@@ -15,11 +15,12 @@ from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, text
+from sqlalchemy.engine import URL
 from sqlalchemy.exc import OperationalError
 
 from orth.errors import CannotStart, SchemaMismatch, StoreUnavailable
 from orth.store.database_reasons import database_sentence, is_unreachable
-from orth.store.engines import open_engine, read_url
+from orth.store.engines import is_sqlite, open_engine, read_url
 
 # Alembic tells every step it considers; what people need to know is returned by ``upgrade``.
 logging.getLogger("alembic").setLevel(logging.WARNING)
@@ -75,13 +76,23 @@ def known_versions() -> list[str]:
 
 
 def _look(url: str) -> str | None:
-    """The version a database says it has, without waiting for whoever writes to it."""
+    """The version a database says it has, without waiting for whoever writes to it. No file is made."""
+    _refuse_new_file(read_url(url))
     engine = open_engine(read_url(url), size=1, patience=10.0, writer=False)
     try:
         with _connected(engine) as connection:
             return stored_version(connection)
     finally:
         engine.dispose()
+
+
+def _refuse_new_file(url: URL) -> None:
+    """Opening a database that is a file would make one, where the path may be wrong."""
+    if is_sqlite(url) and url.database and not Path(url.database).exists():
+        raise CannotStart(
+            f"There is no database file {Path(url.database).absolute()}.",
+            hint="Run it where the coordinator runs, or name the file with --store. To create it: orth db upgrade",
+        )
 
 
 def _refuse_newer(stored: str | None) -> None:
