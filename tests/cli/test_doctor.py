@@ -89,6 +89,14 @@ def test_a_settings_file_that_is_wrong_gets_a_verdict(run: Run, tmp_path: Path, 
     assert "zones" in result.output, "the machine is looked at all the same"
 
 
+def test_a_check_that_broken_settings_prevent_is_named(run: Run) -> None:
+    result = run("doctor", "--check", "redis", ORTH_CHANNELS__URL="redis://nonexist.invalid")
+    assert result.exit_code == 1
+    assert "channels.url" in result.output
+    assert "Not checked while the settings are wrong: redis." in result.output
+    assert "0 fine, 1 to look at, 1 bad." in result.output
+
+
 def test_a_server_or_a_file_of_sign_ins_that_is_wrong_gets_a_verdict(run: Run, tmp_path: Path) -> None:
     assert "is not a server" in run("doctor", "--server", "5080").output
     for address in ("http://127.0.0.1:99999", "http://[::1", "http://", "http://a b:1", "https://*.example.invalid"):

@@ -28,7 +28,17 @@ def test_only_the_checks_that_are_asked_for() -> None:
 
 def test_with_settings_that_cannot_be_read_only_the_machine_is_looked_at() -> None:
     verdicts = examine(case_of(bad_settings=("unknown setting stor.url",)))
-    assert [one.check for one in verdicts] == ["settings", "package", "console", "files", "zones"]
+    assert [one.check for one in verdicts] == ["settings", "package", "console", "files", "zones", "settings"]
+    left_out = verdicts[-1].what.rstrip(".").partition("are wrong: ")[2].split(", ")
+    assert {*left_out, *(one.check for one in verdicts)} == set(CHECKS)
+
+
+def test_settings_that_cannot_be_read_are_told_whatever_check_is_asked_for() -> None:
+    settings, left_out = examine(case_of(bad_settings=("unknown setting stor.url",)), ["redis", "store"])
+    assert (settings.check, settings.state, settings.what) == ("settings", State.BAD, "unknown setting stor.url")
+    assert left_out.state is State.WARN
+    assert left_out.what == "Not checked while the settings are wrong: store, redis."
+    assert [one.check for one in examine(case_of(bad_settings=("x",)), ["zones"])] == ["settings", "zones"]
 
 
 def test_a_check_that_takes_too_long_or_fails_is_a_verdict(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,7 @@
 """All checks by name, and running them: every subject on a thread of its own, each with a few seconds."""
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from queue import Empty, SimpleQueue
 
@@ -19,7 +19,7 @@ from orth.doctor.package import look_at_console, look_at_package
 from orth.doctor.ports import configured_ports, look_at_port
 from orth.doctor.redis_server import look_at_redis
 from orth.doctor.tokens import look_at_access_token, look_at_api_token
-from orth.doctor.verdicts import Verdict, bad
+from orth.doctor.verdicts import Verdict, bad, warn
 
 PATIENCE = 8.0
 """Seconds for all of it; what has not answered by then is a verdict too."""
@@ -79,12 +79,21 @@ CHECKS: dict[str, Check] = {
 
 
 def examine(case: Case, names: Iterable[str] = CHECKS, *, patience: float = PATIENCE) -> list[Verdict]:
-    """The verdicts of these checks, in the order of ``CHECKS``, within ``patience`` seconds."""
-    wanted = set(names)
-    chosen = [name for name, check in CHECKS.items() if name in wanted and (check.of_machine or not case.bad_settings)]
+    """The verdicts of these checks, in the order of ``CHECKS``, within ``patience`` seconds. If the settings cannot be
+    their check is made whatever was asked for, and the last verdict names the checks that were not made.
+    """
+    wanted = set(names) | ({"settings"} if case.bad_settings else set())
+    left_out = [name for name, check in CHECKS.items() if name in wanted and case.bad_settings and not check.of_machine]
+    chosen = [name for name in CHECKS if name in wanted and name not in left_out]
     looks = [_Look(case, name, subject) for name in chosen for subject in CHECKS[name].subjects(case)]
     until = case.clock.monotonic() + patience
-    return [verdict for look in looks for verdict in look.verdicts(until, case.clock)]
+    found = [verdict for look in looks for verdict in look.verdicts(until, case.clock)]
+    return [*found, *([_not_made(left_out)] if left_out else [])]
+
+
+def _not_made(names: Sequence[str]) -> Verdict:
+    what = f"Not checked while the settings are wrong: {', '.join(names)}."
+    return replace(warn(what, "Correct the settings, then run orth doctor again."), check="settings")
 
 
 class _Look:
