@@ -64,7 +64,7 @@ class GuardedHttp(HttpToolsProtocol):
         self._drop_body()
 
     def is_busy(self) -> bool:
-        return self._answering()
+        return self._answering() and not self._open
 
     def give_up(self, *, refused: bool) -> None:
         self._expect_nothing()

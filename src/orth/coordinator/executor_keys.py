@@ -32,7 +32,7 @@ from orth.coordinator.sealing import Sealing
 from orth.coordinator.work_keys import WorkKeys
 from orth.domain.enrolments import Admission, EnrolledKey, KeyState
 from orth.domain.jobs import GroupDialect
-from orth.domain.networks import is_within
+from orth.domain.networks import is_within, network_of
 from orth.domain.nodes import ExecutorEntry, normal_address
 from orth.domain.tokens import TokenKind
 from orth.errors import StoreUnavailable, Unreadable
@@ -87,6 +87,12 @@ class ExecutorKey:
 
     def serves(self, app_name: str) -> bool:
         return self.app_names is None or app_name in self.app_names
+
+    def owner(self, address: str) -> str:
+        """Who owns what a caller at ``address`` uses with it: all that the same token of a group let in are one owner.
+        The owners of the token that all share are told apart by their networks.
+        """
+        return f"{self.name} at {network_of(address)}" if self.token_id is None else f"executor token {self.token_id}"
 
     def accepts(self, address: str) -> bool:
         """Whether a caller at ``address`` may use it."""

@@ -321,7 +321,7 @@ class HttpDoor:
         """The answer to a request that is not refused at once, and whether the request was admitted."""
         method, path = scope["method"], scope["path"]
         if path != OPEN_PATH:
-            known_caller(scope)
+            known_caller(scope, f"callers at {_peer(scope)}")
         if self._inside > REQUESTS_AT_ONCE:
             return _failure(503, f"This executor answers {REQUESTS_AT_ONCE} requests already.", unread=True), False
         try:

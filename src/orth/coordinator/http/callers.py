@@ -114,7 +114,7 @@ def charge(scope: Scope, size: int) -> None:
 async def _read_caller(tools: Tools, connection: HTTPConnection) -> Caller:
     read: CallerOf = connection.app.state.caller_of
     caller = await read(tools, connection)
-    known_caller(connection.scope)
+    known_caller(connection.scope, caller.identity)
     return caller
 
 

@@ -289,7 +289,7 @@ async def _admitted(tools: Tools, request: Request, *, enrols: bool) -> Call:
     body, address = await request.body(), client_address(request, tools.settings)
     asked = Asked(request.method, signed_path(request.scope), request.headers, body)
     key = await tools.access.admit(asked, enrols=enrols)
-    known_caller(request.scope)
+    known_caller(request.scope, key.owner(address))
     tools.refusals.proved(address, key.key.id)
     return Call(key, request.headers, body, address)
 

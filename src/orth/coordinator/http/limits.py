@@ -139,7 +139,7 @@ async def _limit_of_executor(scope: Scope) -> tuple[int, str]:
     except Unauthenticated as error:
         await tools.refusals.note_stranger(address, scope["path"], error)
         raise
-    known_caller(scope)
+    known_caller(scope, key.owner(address))
     # The token that all share is told apart by the address of whoever shows it.
     caller = f"executor {key.key.id}" if key.app_names is not None else f"executor at {network_of(address)}"
     return RESULTS_LIMIT if size is not None and scope["path"].endswith("/callback") else BODY_LIMIT, caller

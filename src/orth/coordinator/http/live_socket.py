@@ -282,7 +282,8 @@ def _whose(websocket: WebSocket, tools: Tools, session: _Session | None) -> str 
 
 async def _session(websocket: WebSocket, tools: Tools, token: str | None) -> _Session:
     session = _Session(token, await _caller(websocket, tools, token))
-    known_caller(websocket.scope)
+    owner = _whose(websocket, tools, session) or f"services at {client_address(websocket, tools.settings)}"
+    known_caller(websocket.scope, owner)
     return session
 
 

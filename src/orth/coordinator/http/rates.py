@@ -162,10 +162,10 @@ class _Known:
 
     def __init__(self, scope: MutableMapping[str, Any]) -> None:
         self.yes = False
-        self._others: Callable[[], None] | None = scope.get(SCOPE_KEY)
+        self._others: Callable[[str], None] | None = scope.get(SCOPE_KEY)
         scope[SCOPE_KEY] = self._hear
 
-    def _hear(self) -> None:
+    def _hear(self, owner: str) -> None:
         self.yes = True
         if self._others is not None:
-            self._others()
+            self._others(owner)

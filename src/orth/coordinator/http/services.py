@@ -60,9 +60,7 @@ async def credential(tools: ToolsHere, shown: BearerHere, request: Request) -> A
     to be good.
     """
     if await _is_machine(tools, request):
-        known = await _machine(tools, request)
-        known_caller(request.scope)
-        return known
+        return await _machine(tools, request)
     caller = await signed_in(tools, request, shown)
     if request.method == "GET":
         caller.check(Permission.VIEW, None, "", "")
@@ -89,6 +87,7 @@ async def _machine(tools: Tools, request: Request) -> Actor | None:
     for_orchestrator = speaks and _route(request).startswith(_ORCHESTRATORS)
     if for_orchestrator and (own := tools.access.coordinator(asked)) is not None:
         tools.refusals.proved(address, own.id)
+        known_caller(request.scope, f"{COORDINATORS} at {address}")
         return Actor(ActorKind.NODE, COORDINATORS, address) if _route(request).endswith("/register") else None
     key = await tools.access.admit(asked, for_executor=speaks and _route(request).startswith(_AGENTS))
     tools.refusals.proved(address, key.key.id)
@@ -104,6 +103,7 @@ async def _machine(tools: Tools, request: Request) -> Actor | None:
             hint="Coordinators of this database prove more by themselves. For others, and while versions differ, set "
             "registry.orchestrators_by_token on this process, or speak for them as an administrator.",
         )
+    known_caller(request.scope, key.owner(address))
     return actor if for_orchestrator else None
 
 
