@@ -95,6 +95,32 @@ async def test_old_dead_letters_are_forgotten_a_few_at_a_time(db: Database) -> N
     assert len(await db.read(newest_dead, Q, 10)) == 2
 
 
+async def test_queues_with_messages_come_in_the_order_asked_for(db: Database) -> None:
+    for queue in ("b", "a", "taken"):
+        await put(db, 2, queue)
+    await db.tx(take_messages, ["taken"], "c", "1", 2)
+    none = [f"none {number}" for number in range(250)]
+    assert await db.read(queues_with_messages, ["taken", "a", *none, "b"]) == ["a", "b"]
+
+
+async def test_many_queues_are_looked_at_in_a_short_statement(db: Database) -> None:
+    """A statement with a part for each of 250 queues took 26 ms of processor time."""
+
+    def statements(connection: Connection) -> list[str]:
+        told: list[str] = []
+
+        def note(_connection: object, _cursor: object, statement: str, *_more: object) -> None:
+            told.append(statement)
+
+        sa.event.listen(connection, "before_cursor_execute", note)
+        for count in (1, 250):
+            queues_with_messages(connection, [f"q{number}" for number in range(count)])
+        return told
+
+    one, many = await db.read(statements)
+    assert len(many) <= (len(one) if db.engine.dialect.name in ("sqlite", "postgresql") else 300 * len(one))
+
+
 @on_servers
 async def test_taking_from_a_long_queue_reads_only_what_it_takes(db: Database) -> None:
     """A backlog of other queues, and of what others have, must not slow down who takes."""

@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Select, delete, func, select, update
 
 from orth.store.channel_tables import dead_messages, queue_messages
-from orth.store.engines import among, insert_all, locked
+from orth.store.engines import among, insert_all, listed, locked
 
 _PER_STATEMENT = 500
 _columns = queue_messages.c
@@ -42,6 +42,15 @@ def count_messages(connection: Connection, queue: str, at_most: int) -> int:
 
 def queues_with_messages(connection: Connection, queues: Sequence[str]) -> list[str]:
     """Which of these have messages that nobody has taken, in the order asked for."""
+    named = listed(connection, _columns.queue, queues)
+    if named is None:
+        return _queues_one_by_one(connection, queues)
+    oldest = _waiting(connection, select(_columns.id), named.c.value).limit(1).scalar_subquery()
+    found = set(connection.scalars(select(named.c.value).where(oldest.is_not(None))))
+    return [queue for queue in queues if queue in found]
+
+
+def _queues_one_by_one(connection: Connection, queues: Sequence[str]) -> list[str]:
     oldest = [
         _waiting(connection, select(_columns.id), queue).limit(1).scalar_subquery().label(f"q{number}")
         for number, queue in enumerate(queues)
@@ -157,7 +166,7 @@ def forget_dead(connection: Connection, before: int, limit: int) -> int:
     return len(ids)
 
 
-def _waiting(connection: Connection, wanted: Select[Any], queue: str) -> Select[Any]:
+def _waiting(connection: Connection, wanted: Select[Any], queue: str | ColumnElement[str]) -> Select[Any]:
     """Messages that nobody has, oldest first, found by their index however long other queues are."""
     none = wanted.where(_columns.queue == queue, _columns.consumer.is_(None))
     if connection.dialect.name == "postgresql":

@@ -19,6 +19,7 @@ from sqlalchemy import (
     Select,
     String,
     Table,
+    TableValuedAlias,
     Text,
     any_,
     bindparam,
@@ -274,15 +275,29 @@ def among(connection: Connection, wanted: Column[Any], values: Iterable[Any]) ->
 
     MariaDB and MySQL keep no statements. There a statement is as long as its values: callers pass ``chunks`` of them.
     """
-    listed = list(values)
+    given = list(values)
     if connection.dialect.name == "postgresql":
-        return wanted == any_(bindparam(None, listed, type_=_array_of(wanted)))
-    if connection.dialect.name == "sqlite" and len(listed) > _FEW:
-        if not is_storable(listed):  # in JSON, a NUL is no NUL any more
-            raise Invalid.of("text_unstorable")
-        given = func.json_each(bindparam(None, json.dumps(listed, ensure_ascii=False), type_=Text()))
-        return wanted.in_(select(given.table_valued("value").c.value))
-    return wanted.in_(listed)
+        return wanted == any_(bindparam(None, given, type_=_array_of(wanted)))
+    if connection.dialect.name == "sqlite" and len(given) > _FEW:
+        return wanted.in_(select(_in_json(given).c.value))
+    return wanted.in_(given)
+
+
+def listed(connection: Connection, like: Column[Any], values: Iterable[Any]) -> TableValuedAlias | None:
+    """``values`` as rows of one column ``value`` of the type of ``like``, in a statement that is the same however many
+    they are. None on MariaDB and MySQL, which take no lists.
+    """
+    given = list(values)
+    if connection.dialect.name == "postgresql":
+        array = bindparam(None, given, type_=_array_of(like))
+        return func.unnest(array).table_valued(column("value", like.type)).render_derived()
+    return _in_json(given) if connection.dialect.name == "sqlite" else None
+
+
+def _in_json(values: Sequence[Any]) -> TableValuedAlias:
+    if not is_storable(values):  # in JSON, a NUL is no NUL any more
+        raise Invalid.of("text_unstorable")
+    return func.json_each(bindparam(None, json.dumps(values, ensure_ascii=False), type_=Text())).table_valued("value")
 
 
 def chunks(values: Iterable[T]) -> Iterator[list[T]]:
