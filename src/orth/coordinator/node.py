@@ -37,6 +37,7 @@ from orth.coordinator.http.app import build_app
 from orth.coordinator.http.body_budget import BodyBudget
 from orth.coordinator.http.callback_reading import CallbackReading
 from orth.coordinator.http.executor_rates import ExecutorRates
+from orth.coordinator.http.executor_turns import OF_ONE_TOKEN, ExecutorTurns
 from orth.coordinator.http.rates import Buckets
 from orth.coordinator.http.tools import Tools
 from orth.coordinator.logs.read_places import ReadPlaces
@@ -215,6 +216,8 @@ class Coordinator:
                     )
                 ),
                 callback_reading=CallbackReading(executor_rates),
+                result_turns=ExecutorTurns(max(OF_ONE_TOKEN, given.settings.coordinator.callback_workers)),
+                channel_turns=ExecutorTurns(),
                 strangers=Buckets(security.stranger_rate, security.stranger_burst, given.clock),
             )
         )

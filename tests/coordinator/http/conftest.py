@@ -8,6 +8,8 @@ import pytest
 
 from orth.coordinator import signing
 from orth.coordinator.signing import hash_of_nothing, hash_password
+from orth.settings import Settings
+from orth.settings.sections import SecuritySection
 from orth.store.users import set_password
 from tests.coordinator.http.live import PASSWORD, QUICK, Caller, Site, prepared_database
 from tests.coordinator.http.rights_site import RightsSite
@@ -55,6 +57,14 @@ def site(served: Site) -> Site:
 def own_site(prepared: Path, tmp_path: Path) -> Iterator[Site]:
     """A coordinator for this test alone, to be broken."""
     with Site(Path(shutil.copy(prepared, tmp_path / "orth.db"))) as site:
+        yield site
+
+
+@pytest.fixture
+def strict(prepared: Path, tmp_path: Path) -> Iterator[Site]:
+    """A coordinator that takes few requests of one caller."""
+    security = SecuritySection(rate=10, rate_burst=40, stranger_burst=1_000)
+    with Site(Path(shutil.copy(prepared, tmp_path / "orth.db")), Settings(security=security)) as site:
         yield site
 
 

@@ -1,29 +1,17 @@
 """Large callbacks: where they are read, and who pays for them."""
 
-import shutil
 import threading
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from orth.coordinator.http import callback_reading
 from orth.coordinator.http.executor_rates import is_large
-from orth.settings import Settings
-from orth.settings.sections import SecuritySection
 from orth.wire.dialects import Malformed
 from orth.wire.fields import HANDLE_MSG_LIMIT, RESULTS_COUNT, RESULTS_OF_OURS
 from orth.wire.messages import CallbackItem
 from tests.coordinator.http.live import Caller, Site
 from tests.coordinator.http.test_crowded_apps import token_of
 from tests.coordinator.http.test_wide_results import empty, java, own, send, third_party
-
-
-@pytest.fixture
-def strict(prepared: Path, tmp_path: Path) -> Iterator[Site]:
-    security = SecuritySection(rate=10, rate_burst=40, stranger_burst=1_000)
-    with Site(Path(shutil.copy(prepared, tmp_path / "orth.db")), Settings(security=security)) as site:
-        yield site
 
 
 def test_a_token_pays_for_large_callbacks_and_keeps_nobody_else_waiting(strict: Site) -> None:

@@ -63,3 +63,12 @@ def test_after_an_hour_it_has_its_share_again(shares: Shares, clock: ManualClock
     assert not put(shares, MINE, "yet another", SIZE)
     clock.move(7_200)
     assert fill(shares, MINE) == BOXES_FULL
+
+
+def test_a_call_that_waits_gives_its_turn_back_unless_it_asks_again_at_once(shares: Shares) -> None:
+    given_back: list[int] = []
+    guest = Guest(1, waits=lambda: given_back.append(1))
+    with shares.waiting(guest, 0.0), shares.waiting(guest, 0.1):
+        assert given_back == []
+    with shares.waiting(guest, 1.0):
+        assert given_back == [1]

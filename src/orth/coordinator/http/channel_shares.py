@@ -10,7 +10,7 @@ however much their executions have logged.
 
 import json
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -26,6 +26,8 @@ BOXES_FULL = 32
 """As many boxes as one token fills within ``_COUNTED_FOR``, in characters."""
 ALWAYS = 64 * 1024
 """Characters that a box takes although its token has had its share."""
+_SHORT = 0.5
+"""Seconds for which an answer may be held back without a word: who asks so often has to take turns."""
 _COUNTED_FOR = 3_600.0
 _PARTS = 60
 _BOXES = 20_000
@@ -42,6 +44,8 @@ class Guest:
     """The apps of which it hears what is told to all; None: of all."""
     withheld: frozenset[str] = frozenset()
     """Boxes of which it reads only what coordinators have withdrawn."""
+    waits: Callable[[], None] = lambda: None
+    """Called when its answer is held back."""
 
 
 class Shares:
@@ -60,6 +64,8 @@ class Shares:
     def waiting(self, guest: Guest, wait: float) -> Iterator[None]:
         """While an answer is held back; ``TooBusy`` when too many are."""
         one = guest.token_id
+        if wait >= _SHORT:
+            guest.waits()
         if one is None or not wait:
             yield
             return

@@ -1,9 +1,10 @@
 """Rate limits for what executors send with the token of a group.
 
 One token serves all executors of a group, so its rate of registrations grows with the executors that are known. Calls
-with results, and of the channels, are limited only where their bodies are larger than those of our executors: such a
-call pays for its bytes, values and results, after it was begun, and the next one waits until that is paid. The shared
-token serves every group and is not limited.
+with results, and of the channels, pay only where their bodies are larger than those of our executors, or where they are
+refused for what they say: such a call pays for its bytes, values and results, after it was begun, and the next one
+waits until that is paid. Refused calls are paid for by address, so that an executor that sends malformed bodies does
+not keep out the other executors of its group. The shared token serves every group and is not limited.
 """
 
 from collections import Counter
@@ -12,6 +13,7 @@ from orth.clock import Clock
 from orth.coordinator.executor_keys import ExecutorKey
 from orth.coordinator.http.rates import Buckets
 from orth.coordinator.roster import Roster
+from orth.domain.networks import network_of
 from orth.wire.strict_json import has_more_values, values_at_most
 
 _CALLS_PER_BEAT = 3
@@ -23,6 +25,10 @@ _VALUES = 5_000
 """Values of a body that cost as much: so many has a beat of that size that describes handlers."""
 _RESULTS = 100
 """Results that cost as much."""
+_REFUSED = 10
+"""A call that is refused costs as much as so many others: executors of ours make none, and reading it is work."""
+_TOO_MANY = 5
+"""A call that is refused because there were too many costs as much as so many others."""
 _LARGE_CALL = 1024 * 1024
 _LARGE_CALL_VALUES = 8_000
 """Values of a body that is read within some milliseconds. 500 results of our executors have 6,500."""
@@ -60,10 +66,37 @@ class ExecutorRates:
         self._buckets.check(_large_calls(key))
         self._buckets.pay(_large_calls(key), len(body) / _LARGE + values_at_most(body) / _VALUES)
 
+    def check_refused(self, key: ExecutorKey, address: str) -> None:
+        """``TooOften`` if calls with the token of a group from this address were refused too often."""
+        if key.token_id is not None:
+            self._buckets.check(_refused_calls(key, address))
+
+    def pay_refused(self, key: ExecutorKey, address: str, body: bytes) -> None:
+        """Let the token of a group pay for a call that was refused for what it says."""
+        if key.token_id is not None:
+            cost = 1 + len(body) / _LARGE + values_at_most(body) / _VALUES
+            self._buckets.pay(_refused_calls(key, address), _REFUSED * cost)
+
+    def floods(self, key: ExecutorKey) -> bool:
+        """Whether the token of a group sends so many calls that are refused for being too many that its answers should
+        wait; tell it of each of these calls.
+        """
+        if key.token_id is None:
+            return False
+        bucket = f"calls too many of executor token {key.token_id}"
+        if self._buckets.refusal(bucket) is not None:
+            return True
+        self._buckets.pay(bucket, _TOO_MANY)
+        return False
+
     def pay_results(self, key: ExecutorKey, count: int) -> None:
         """Let the token of a group pay for the results that a large call had."""
         if key.token_id is not None:
             self._buckets.pay(_large_calls(key), count / _RESULTS)
+
+
+def _refused_calls(key: ExecutorKey, address: str) -> str:
+    return f"refused calls of {key.owner(address)} at {network_of(address)}"
 
 
 def is_large(body: bytes) -> bool:

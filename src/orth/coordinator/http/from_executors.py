@@ -9,8 +9,11 @@ into a second, failed report. What became of each result is told to ours alone: 
 others expect a text in the place of the payload.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, replace
+from functools import partial
 
 from starlette.datastructures import Headers
 from starlette.requests import Request
@@ -28,6 +31,7 @@ from orth.coordinator.http.channel_scope import check_channel_use, check_what_wa
 from orth.coordinator.http.channels import CHANNELS, CLOSED_VERBS, no_longer
 from orth.coordinator.http.client_addresses import client_address
 from orth.coordinator.http.executor_rates import is_large
+from orth.coordinator.http.executor_turns import ExecutorTurns, Turn
 from orth.coordinator.http.open_offers import open_offers
 from orth.coordinator.http.problems import reported, told
 from orth.coordinator.http.results import take_begun, take_results
@@ -144,21 +148,38 @@ def _check_claim(tools: Tools, call: Call, app_name: str, address: str) -> None:
         raise not_its_app(call.key, app_name)
 
 
+@asynccontextmanager
+async def _turn(tools: Tools, call: Call, turns: ExecutorTurns) -> AsyncIterator[Turn]:
+    """The turn of a call. A call that is refused for what it says pays for that."""
+    async with turns.turn(call.key.owner(call.address), len(call.body)) as turn:
+        tools.executor_rates.check_refused(call.key, call.address)
+        try:
+            yield turn
+        except (Invalid, Forbidden, TooLarge):
+            tools.executor_rates.pay_refused(call.key, call.address, call.body)
+            raise
+
+
 async def _callback(tools: Tools, call: Call) -> object:
     reads = reads_verdicts(call.headers)
     sender = Sender(call.address, call.headers.get("user-agent", ""))
-    async with tools.callback_reading.results(call.key, call.body) as items:
+    async with (
+        _turn(tools, call, tools.result_turns) as turn,
+        tools.callback_reading.results(turn, call.key, call.body) as items,
+    ):
         verdicts = await take_results(tools, call.key, sender, items, reads_verdicts=reads)
     return verdicts_payload(verdicts) if reads else None
 
 
 async def _begun(tools: Tools, call: Call) -> object:
-    again = await take_begun(tools, call.key, read_begun(call.body))
+    async with _turn(tools, call, tools.result_turns) as turn:
+        again = await take_begun(tools, call.key, await turn.read(read_begun, call.body))
     return {"again": sorted(again)}
 
 
 async def _open_offers(tools: Tools, call: Call) -> object:
-    answer = await open_offers(tools, call.key, read_open_offers_question(call.body))
+    async with _turn(tools, call, tools.result_turns) as turn:
+        answer = await open_offers(tools, call.key, await turn.read(read_open_offers_question, call.body))
     return answer.model_dump(mode="json", by_alias=True)
 
 
@@ -166,11 +187,12 @@ def _channel_call(verb: str) -> Answering:
     async def use(tools: Tools, call: Call) -> object:
         if is_large(call.body):
             tools.executor_rates.pay_large(call.key, call.body)
-        request = read_channel_request(verb, call.body)
-        guest = await check_channel_use(tools, call.key, call.address, verb, request.said)
-        payload = await tools.door.verbs[verb](request.asked, guest)
-        await check_what_was_awaited(tools, call.key, call.address, verb, request.said)
-        return payload
+        async with _turn(tools, call, tools.channel_turns) as turn:
+            request = await turn.read(partial(read_channel_request, verb), call.body)
+            guest = await check_channel_use(tools, call.key, call.address, verb, request.said)
+            payload = await tools.door.verbs[verb](request.asked, replace(guest, waits=turn.end))
+            await check_what_was_awaited(tools, call.key, call.address, verb, request.said)
+            return payload
 
     return use
 
@@ -196,6 +218,10 @@ async def _job_call(_tools: Tools, _call: Call) -> object:
     )
 
 
+REFUSED_AFTER = 2.0
+"""Seconds after which a call hears that it came too often if many such calls came before it. A caller that sends the
+next call at once, over hundreds of connections, would take the event loop from others by refusals alone.
+"""
 JOB_CALLS = ("addJob", "updateJob", "removeJob", "startJob", "stopJob", "triggerJob")
 """What an executor of xxl-job 3.5 may call, and nobody here."""
 _CALLS: dict[str, Answering] = {"registry": _registry, "registryRemove": _registry_remove, "callback": _callback}
@@ -257,12 +283,19 @@ def _endpoint(answer: Answering) -> Callable[[Request], Awaitable[Response]]:
             refused.headers.update(error.headers if isinstance(error, BadSignature) else {})
             if isinstance(error, TooBusy):
                 refused.headers["Retry-After"] = str(error.retry_after)
-            return refused
         except Exception as bug:
             tell_refusal(tools, request.url.path, bug)
             said = Reply(code=FAILURE, msg=reported(request.method, request.url.path, bug).message)
             return _of_ours(envelope(said, status_for(request.url.path, request.headers, 500)), tools, call)
-        return _of_ours(envelope(Reply(code=SUCCESS, payload=payload)), tools, call)
+        else:
+            return _of_ours(envelope(Reply(code=SUCCESS, payload=payload)), tools, call)
+        if call is not None and "Retry-After" in refused.headers and tools.executor_rates.floods(call.key):
+            call = None
+            request._body = b""  # nothing needs the body any more: many requests may wait here
+            with suppress(TimeoutError):
+                async with asyncio.timeout(REFUSED_AFTER):
+                    await asyncio.Event().wait()
+        return refused
 
     return endpoint
 

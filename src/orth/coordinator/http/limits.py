@@ -89,7 +89,9 @@ class BodyLimit:
             except OrthError as error:
                 await _refuse(scope, receive, send, error, from_executor)
                 return
-            await self._app(scope, _replay(body, receive), send)
+            replay = _replay(body, receive)
+            del body  # the request may wait for its answer without it
+            await self._app(scope, replay, send)
 
     async def _bounds(self, scope: Scope, from_executor: bool) -> "tuple[_Bounds, str]":
         """What the body may have, and whose it is; nothing for the latter while nobody knows."""
@@ -218,14 +220,13 @@ async def _read(scope: Scope, receive: Receive, limit: int, held: Body) -> bytes
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
-    told = False
+    """Give the body to the application once, and keep no copy."""
+    left: list[bytes] = [body]
 
     async def replay() -> Message:
-        nonlocal told
-        if told:
+        if not left:
             return await receive()  # disconnects are still heard
-        told = True
-        return {"type": "http.request", "body": body, "more_body": False}
+        return {"type": "http.request", "body": left.pop(), "more_body": False}
 
     return replay
 

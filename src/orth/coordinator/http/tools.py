@@ -18,6 +18,7 @@ from orth.coordinator.http.body_budget import BodyBudget
 from orth.coordinator.http.callback_reading import CallbackReading
 from orth.coordinator.http.channels import ChannelDoor
 from orth.coordinator.http.executor_rates import ExecutorRates
+from orth.coordinator.http.executor_turns import ExecutorTurns
 from orth.coordinator.http.rates import Buckets
 from orth.coordinator.logs.following import LiveLogs
 from orth.coordinator.logs.read_places import ReadPlaces
@@ -124,6 +125,10 @@ class Tools:
     """How often the token of a group may register, and how much it may send."""
     callback_reading: CallbackReading
     """Reads results."""
+    result_turns: ExecutorTurns
+    """Whose results, and questions about executions, are taken next."""
+    channel_turns: ExecutorTurns
+    """Whose calls of the channels are carried out next."""
     strangers: Buckets
     """How often they may who are nobody we know, by address."""
     sign_in_gate: Gate = field(default_factory=Gate)

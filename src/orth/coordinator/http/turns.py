@@ -6,16 +6,14 @@ answer begins to be sent; what callers then do not read is bounded by ``orth.con
 own (``orth.coordinator.logs.read_places``).
 """
 
-import asyncio
-from collections import Counter
-
 from starlette.datastructures import Headers
 from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from orth.coordinator.http.client_addresses import client_address
+from orth.coordinator.http.fair_turns import FairTurns
 from orth.coordinator.http.problems import problem_of
-from orth.errors import OrthError, TooBusy
+from orth.errors import OrthError
 
 AT_ONCE = 8
 OF_ONE_CALLER = 3
@@ -32,12 +30,7 @@ class Turns:
         self, app: ASGIApp, *, at_once: int = AT_ONCE, of_one_caller: int = OF_ONE_CALLER, waiting: int = WAITING
     ) -> None:
         self._app = app
-        self._at_once = at_once
-        self._of_one_caller = of_one_caller
-        self._most_waiting = waiting
-        self._running: Counter[str] = Counter()
-        self._waiting: dict[asyncio.Future[None], str] = {}
-        """Whose turns are waited for, the first comer first."""
+        self._turns = FairTurns(at_once=at_once, of_one_caller=of_one_caller, waiting=waiting, patience=PATIENCE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["method"] != "GET" or not _is_bounded(scope["path"]):
@@ -45,7 +38,7 @@ class Turns:
             return
         caller = _caller(scope)
         try:
-            await self._begin(caller)
+            await self._turns.begin(caller)
         except OrthError as error:
             await problem_of(error)(scope, receive, send)
             return
@@ -55,7 +48,7 @@ class Turns:
             nonlocal ended
             if not ended:
                 ended = True
-                self._end(caller)
+                self._turns.end(caller)
 
         async def send_on(message: Message) -> None:
             end()
@@ -65,39 +58,6 @@ class Turns:
             await self._app(scope, receive, send_on)
         finally:
             end()
-
-    def _is_free(self, caller: str) -> bool:
-        return self._running.total() < self._at_once and self._running[caller] < self._of_one_caller
-
-    async def _begin(self, caller: str) -> None:
-        if self._is_free(caller):
-            self._running[caller] += 1
-            return
-        if len(self._waiting) >= self._most_waiting:
-            raise TooBusy.of("requests_full")
-        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting[turn] = caller
-        try:
-            async with asyncio.timeout(PATIENCE):
-                await turn
-        except BaseException as error:
-            if turn.done() and not turn.cancelled():
-                self._end(caller)  # it came at the last moment
-            self._waiting.pop(turn, None)
-            if isinstance(error, TimeoutError):
-                raise TooBusy.of("requests_full") from None
-            raise
-
-    def _end(self, caller: str) -> None:
-        self._running[caller] -= 1
-        if not self._running[caller]:
-            del self._running[caller]
-        for turn, whose in self._waiting.items():
-            if self._is_free(whose) and not turn.done():
-                del self._waiting[turn]
-                self._running[whose] += 1
-                turn.set_result(None)
-                return
 
 
 def _is_bounded(path: str) -> bool:
