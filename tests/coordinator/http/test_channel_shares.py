@@ -3,7 +3,8 @@
 import pytest
 
 from orth.coordinator.http import channel_shares
-from orth.coordinator.http.channel_shares import BOXES_FULL, Guest, Shares
+from orth.coordinator.http.channel_shares import BOXES_FULL, NAMES, Guest, Shares
+from orth.errors import TooBusy
 from orth.testing import ManualClock
 
 MINE, VICTIM, ALL = Guest(1), Guest(2), Guest()
@@ -63,6 +64,16 @@ def test_after_an_hour_it_has_its_share_again(shares: Shares, clock: ManualClock
     assert not put(shares, MINE, "yet another", SIZE)
     clock.move(7_200)
     assert fill(shares, MINE) == BOXES_FULL
+
+
+def test_a_token_waits_for_a_limited_number_of_names(shares: Shares) -> None:
+    with shares.waiting(MINE, 1.0, NAMES):
+        with pytest.raises(TooBusy), shares.waiting(MINE, 1.0):
+            pass
+        with shares.waiting(VICTIM, 1.0, NAMES), shares.waiting(MINE, 0.0):
+            pass
+    with shares.waiting(MINE, 1.0):
+        pass
 
 
 def test_a_call_that_waits_gives_its_turn_back_unless_it_asks_again_at_once(shares: Shares) -> None:

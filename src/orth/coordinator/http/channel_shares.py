@@ -22,6 +22,8 @@ EARS = 2_500
 """Listeners of one token, a quarter of all."""
 WAITS = 2_500
 """Questions of one token whose answers are held back at the same time."""
+NAMES = 20 * WAITS
+"""Names in such questions of one token. Those of our executors name ten queues, one for each priority, or twenty."""
 BOXES_FULL = 32
 """As many boxes as one token fills within ``_COUNTED_FOR``, in characters."""
 ALWAYS = 64 * 1024
@@ -56,13 +58,14 @@ class Shares:
         self._box_size = box_size
         self._clock = clock
         self._waits: Counter[int] = Counter()
+        self._names: Counter[int] = Counter()
         self._boxes: dict[str, int] = {}
         self._put: dict[int, deque[tuple[int, int]]] = {}
         """What each token has put into boxes: how much in which part of the hour, the oldest first."""
 
     @contextmanager
-    def waiting(self, guest: Guest, wait: float) -> Iterator[None]:
-        """While an answer is held back; ``TooBusy`` when too many are."""
+    def waiting(self, guest: Guest, wait: float, names: int = 1) -> Iterator[None]:
+        """While the answer to a question about so many ``names`` is held back; ``TooBusy`` when too many are."""
         one = guest.token_id
         if wait >= _SHORT:
             guest.waits()
@@ -71,13 +74,17 @@ class Shares:
             return
         if self._waits[one] >= WAITS:
             raise TooBusy("Too many questions of this token wait for an answer.")
+        if self._names[one] + names > NAMES:
+            raise TooBusy("Too many names are waited for with this token.")
         self._waits[one] += 1
+        self._names[one] += names
         try:
             yield
         finally:
             self._waits[one] -= 1
+            self._names[one] -= names
             if not self._waits[one]:
-                del self._waits[one]
+                del self._waits[one], self._names[one]
 
     def check_ears(self, guest: Guest, count: int) -> None:
         """``TooBusy`` when a token that has so many listeners may have no more."""

@@ -142,7 +142,7 @@ class ChannelDoor:
 
     async def _take(self, asked: Take, guest: Guest) -> object:
         queues = [self._allowed.queue(name) for name in asked.queues]
-        with self._shares.waiting(guest, asked.wait):
+        with self._shares.waiting(guest, asked.wait, len(queues)):
             taken = await self._open.take(queues, asked.consumer, limit=asked.limit, wait=min(asked.wait, WAIT_LIMIT))
         return {
             queue: [{"id": one.id, "message": one.message, "deliveries": one.deliveries} for one in some]
