@@ -40,7 +40,9 @@ test('an execution that ends is seen without a reload', async ({ signedIn: page,
   const card = page.getByRole('region', { name: 'Executions ended' }).locator('.card-value');
   const before = Number(await card.textContent());
   await trigger(request, session, jobs['Greet the customers'] ?? 0);
-  await expect(async () => expect(Number(await card.textContent())).toBeGreaterThan(before)).toPass({ timeout: 15_000 });
+  await expect(async () => expect(Number(await card.textContent())).toBeGreaterThan(before)).toPass({
+    timeout: 15_000,
+  });
 });
 
 async function trigger(

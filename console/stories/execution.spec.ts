@@ -360,8 +360,8 @@ test('what shards write is told as they write it, and not asked for', async ({ s
     if (/\/log\?.*(tail=|limit=1000)/.test(request.url())) asked.push(request.url());
   });
   for (let more = 0; more < 3; more++) {
-    const last = await rows.last().innerText(); // only rows in view are on the page, so their number may stay
-    await expect.poll(() => rows.last().innerText(), { timeout: 15_000 }).not.toBe(last);
+    const last = await rows.last().textContent(); // only rows in view are on the page, so their number may stay
+    await expect.poll(() => rows.last().textContent(), { timeout: 15_000 }).not.toBe(last);
   }
   expect(asked, 'questions for lines').toEqual([]);
   await post(page, `/api/v1/executions/bulk/kill?job_id=${job.id}`, {});
