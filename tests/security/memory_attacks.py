@@ -214,6 +214,14 @@ async def wide_results(target: Target) -> None:
     assert 200 in target.statuses, "no callback was taken"
 
 
+async def small_results(target: Target) -> None:
+    """As many results as a body of 99 KB has, over many connections at once: none of the bodies is a large one."""
+    item = '{"logId":%d,"logDateTim":1,"handleCode":200,"handleMsg":"x"}'
+    body = f"[{','.join(item % number for number in range(1, 1591))}]".encode()
+    await in_turns(target.many(1500), lambda number: target.executor("/api/callback", body, number=number), at_once=60)
+    assert 200 in target.statuses, "no callback was taken"
+
+
 async def boxes(target: Target) -> None:
     """Boxes of others, another number of them in each call: many more than there may be, and as many as there may."""
     names = [f'"orchestrix.job.{number}.status.{number}":""' for number in range(1, 48_001)]
@@ -378,6 +386,7 @@ ATTACKS: Mapping[str, Callable[[Target], Awaitable[None]]] = {
         half_results,
         whole_results,
         wide_results,
+        small_results,
         boxes,
         refused_bodies,
         strange_json,

@@ -17,7 +17,9 @@ def _descriptors() -> Iterator[None]:
     resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
-@pytest.mark.parametrize("name", ["half_bodies", "half_results", "wide_results", "boxes", "lists", "logs"])
+@pytest.mark.parametrize(
+    "name", ["half_bodies", "half_results", "wide_results", "small_results", "boxes", "lists", "logs"]
+)
 def test_an_attack_takes_little_memory_and_leaves_less(name: str) -> None:
     found = asyncio.run(attacked(name, 0.3))
     assert found.is_good, str(found)
