@@ -11,7 +11,7 @@ from tests.fuzz.test_fuzz import ALL
 from tests.test_demands import REPOSITORY, is_defined, items
 
 PAGE = "docs/security.md"
-IDS = [f"A{number:02}" for number in range(1, 90)]
+IDS = [f"A{number:02}" for number in range(1, 91)]
 STATES = ("answered", "open")
 
 

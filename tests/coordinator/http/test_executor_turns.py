@@ -1,4 +1,4 @@
-"""Many small calls with one token leave the coordinator to the others."""
+"""A90: many small calls with one token leave the coordinator to the others."""
 
 import asyncio
 import json
