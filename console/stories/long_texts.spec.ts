@@ -101,10 +101,8 @@ for (const language of ['en', 'fr', 'zh-CN']) {
     await page.route(/\/jobs\/board/, async (route) => {
       const answer = await route.fetch();
       const found = await answer.json();
-      for (const { runs } of found.items as { runs: { start_time: string | null; handle_time: string | null }[] }[]) {
-        for (const run of runs.filter((one) => one.start_time && one.handle_time)) {
-          run.start_time = new Date(Date.parse(run.handle_time as string) - 35_997_000).toISOString();
-        }
+      for (const { runs } of found.items as { runs: { duration_ms: number | null }[] }[]) {
+        for (const run of runs.filter((one) => one.duration_ms !== null)) run.duration_ms = 35_997_000;
       }
       await route.fulfill({ response: answer, json: found });
     });
