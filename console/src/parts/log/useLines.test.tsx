@@ -27,11 +27,15 @@ function followed() {
   Object.defineProperties(element, { scrollHeight: { value: 1_000 }, clientHeight: { value: 100 } });
   element.scrollTop = 900;
   result.current.scroller(element);
-  const scrollTo = (top: number) => {
+  const step = (top: number) => {
     element.scrollTop = top;
     fireEvent.scroll(element);
   };
-  return { element, onFollow, result, rerender, scrollTo };
+  const scrollTo = (top: number) => {
+    fireEvent.wheel(element);
+    step(top);
+  };
+  return { element, onFollow, result, rerender, scrollTo, step };
 }
 
 it('ceases to follow at once when somebody scrolls up', () => {
@@ -43,11 +47,11 @@ it('ceases to follow at once when somebody scrolls up', () => {
 });
 
 it('undoes a step to the end that was under way, and does not follow by it', () => {
-  const { element, onFollow, result, scrollTo } = followed();
+  const { element, onFollow, result, scrollTo, step } = followed();
   scrollTo(200);
   nextFrame();
   onFollow.mockClear();
-  scrollTo(900);
+  step(900);
   result.current.atEnd();
   expect(element.scrollTop).toBe(200);
   expect(onFollow).not.toHaveBeenCalledWith(true);
@@ -65,4 +69,14 @@ it('follows again when somebody comes to the end later', () => {
   expect(onFollow).toHaveBeenLastCalledWith(true);
   rerender({ following: true });
   expect(result.current.output()).toBe('auto');
+});
+
+it('lets the list correct its own steps on the way to the end', () => {
+  const { element, onFollow, result, step } = followed();
+  step(880);
+  step(900);
+  result.current.atEnd();
+  expect(element.scrollTop).toBe(900);
+  expect(result.current.output()).toBe('auto');
+  expect(onFollow).toHaveBeenLastCalledWith(true);
 });

@@ -69,6 +69,10 @@ export function useJumps(
   return useCallback((line: number) => setWish({ line, tries: 1 }), []);
 }
 
+const INPUTS = ['wheel', 'touchmove', 'keydown', 'pointerdown'] as const;
+/** So long after an input, in ms, the list is scrolled by it and not by itself. */
+const BY_INPUT = 500;
+
 /** Hears that somebody scrolls up: following never does. `output` is what the list is to do about new lines.
  *
  * The list goes to a new line in the frame after that came, and what React is told is not told to the list at once. So
@@ -88,21 +92,29 @@ export function useScrollWatch(following: boolean, onFollow: (following: boolean
       stop.current = null;
       if (!(element instanceof HTMLElement)) return;
       let { scrollTop: top, scrollHeight: height } = element;
+      let inputAt = Number.NEGATIVE_INFINITY;
+      const onInput = () => {
+        inputAt = performance.now();
+      };
       const onScroll = () => {
         const wasTop = top;
         const up = element.scrollTop < top - 2 && element.scrollHeight >= height;
         ({ scrollTop: top, scrollHeight: height } = element);
-        if (up) {
+        if (up && performance.now() - inputAt < BY_INPUT) {
           left.current = true;
           leaving.current += 1;
           requestAnimationFrame(() => requestAnimationFrame(() => (leaving.current -= 1)));
-          onFollow(false);
-        } else if (leaving.current > 0 && top + element.clientHeight >= height - 2) {
+        } else if (leaving.current > 0 && top > wasTop && top + element.clientHeight >= height - 2) {
           element.scrollTop = wasTop;
         }
+        if (up) onFollow(false);
       };
       element.addEventListener('scroll', onScroll, { passive: true });
-      stop.current = () => element.removeEventListener('scroll', onScroll);
+      for (const input of INPUTS) element.addEventListener(input, onInput, { passive: true });
+      stop.current = () => {
+        element.removeEventListener('scroll', onScroll);
+        for (const input of INPUTS) element.removeEventListener(input, onInput);
+      };
     },
     [onFollow],
   );
