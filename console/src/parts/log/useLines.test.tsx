@@ -53,6 +53,8 @@ it('undoes a step to the end that was under way, and does not follow by it', () 
   onFollow.mockClear();
   step(900);
   result.current.atEnd();
+  nextFrame();
+  nextFrame();
   expect(element.scrollTop).toBe(200);
   expect(onFollow).not.toHaveBeenCalledWith(true);
 });
@@ -65,6 +67,8 @@ it('follows again when somebody comes to the end later', () => {
   nextFrame();
   scrollTo(900);
   result.current.atEnd();
+  nextFrame();
+  nextFrame();
   expect(element.scrollTop).toBe(900);
   expect(onFollow).toHaveBeenLastCalledWith(true);
   rerender({ following: true });
@@ -76,7 +80,18 @@ it('lets the list correct its own steps on the way to the end', () => {
   step(880);
   step(900);
   result.current.atEnd();
+  nextFrame();
+  nextFrame();
   expect(element.scrollTop).toBe(900);
   expect(result.current.output()).toBe('auto');
   expect(onFollow).toHaveBeenLastCalledWith(true);
+});
+
+it('does not follow a list that has just come and is not at its end', () => {
+  const { element, onFollow, result } = followed();
+  element.scrollTop = 0;
+  result.current.atEnd();
+  nextFrame();
+  nextFrame();
+  expect(onFollow).not.toHaveBeenCalled();
 });

@@ -80,6 +80,7 @@ const BY_INPUT = 500;
  */
 export function useScrollWatch(following: boolean, onFollow: (following: boolean) => void) {
   const stop = useRef<(() => void) | null>(null);
+  const list = useRef<HTMLElement | null>(null);
   const left = useRef(false);
   const leaving = useRef(0);
   // biome-ignore lint/correctness/useExhaustiveDependencies: what was said is known once it is here again
@@ -90,6 +91,7 @@ export function useScrollWatch(following: boolean, onFollow: (following: boolean
     (element: HTMLElement | null | globalThis.Window) => {
       stop.current?.();
       stop.current = null;
+      list.current = element instanceof HTMLElement ? element : null;
       if (!(element instanceof HTMLElement)) return;
       let { scrollTop: top, scrollHeight: height } = element;
       let inputAt = Number.NEGATIVE_INFINITY;
@@ -103,8 +105,10 @@ export function useScrollWatch(following: boolean, onFollow: (following: boolean
         if (up && performance.now() - inputAt < BY_INPUT) {
           left.current = true;
           leaving.current += 1;
-          requestAnimationFrame(() => requestAnimationFrame(() => (leaving.current -= 1)));
-        } else if (leaving.current > 0 && top > wasTop && top + element.clientHeight >= height - 2) {
+          afterTwoFrames(() => {
+            leaving.current -= 1;
+          });
+        } else if (leaving.current > 0 && top > wasTop && beyond(element) < 4) {
           element.scrollTop = wasTop;
         }
         if (up) onFollow(false);
@@ -119,6 +123,24 @@ export function useScrollWatch(following: boolean, onFollow: (following: boolean
     [onFollow],
   );
   const output = useCallback(() => (following && !left.current ? 'auto' : false), [following]);
-  const atEnd = useCallback(() => leaving.current === 0 && onFollow(true), [onFollow]);
+  /** A list that has just come says so before its lines are there. */
+  const atEnd = useCallback(() => {
+    const element = list.current;
+    if (leaving.current > 0 || !element) return;
+    afterTwoFrames(() => {
+      // Lines may have come meanwhile.
+      const near = beyond(element) < element.clientHeight;
+      if (near && list.current === element && leaving.current === 0) onFollow(true);
+    });
+  }, [onFollow]);
   return { scroller, output, atEnd };
+}
+
+/** How much is below what is in view, in pixels. */
+function beyond(element: HTMLElement): number {
+  return element.scrollHeight - element.scrollTop - element.clientHeight;
+}
+
+function afterTwoFrames(callback: () => void): void {
+  requestAnimationFrame(() => requestAnimationFrame(callback));
 }
