@@ -134,14 +134,20 @@ def test_a_fire_is_discarded_only_for_what_is_due_before_it() -> None:
         (4_600, 1_200, True),
         (2_300, 1_200, False),  # it would wait for the one that is held until 2 s
         (2_300, 450, True),  # both have run within a second
-        (2_300, None, False),  # nobody knows how long they take
-        (1_900, None, True),
+        (2_300, None, True),  # nobody knows how long they take, and none waits
     ],
 )
 def test_a_fire_is_sent_ahead_where_it_should_begin_in_time(span: int, duration: float | None, sent: bool) -> None:
     """One runs at A, and another one is held there for two seconds."""
     decided = where(job(), due(span, duration=duration), busy(A, ahead=(2_000,)))
     assert isinstance(decided, Only if sent else Later)
+
+
+def test_nothing_more_is_sent_ahead_where_one_waits_and_nobody_knows_for_how_long() -> None:
+    there = busy(A, ahead=(2_000,))
+    there.occupy(A)
+    assert isinstance(where(job(), due(2_300), there), Later)
+    assert where(job(), due(2_300, duration=100), there) == Only(A)
 
 
 def test_a_fire_that_was_not_sent_ahead_counts_for_those_after_it() -> None:

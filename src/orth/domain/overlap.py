@@ -295,6 +295,8 @@ def _runs_soon(job: Job, one: Candidate, busy: Busy) -> bool:
     """
     coming = busy.due_until(one.begins)
     before = busy.places.total() + len(coming)
+    if one.duration is None and one.position[0] > one.now:
+        before = busy.places.total()  # only what has begun tells whether it would wait
     if not before or one.duration is None or job.executor_block_strategy is BlockStrategy.COVER_EARLY:
         return before < room_of(job, one.duration)
     free = one.now + busy.places.total() * one.duration
