@@ -42,7 +42,7 @@ def login(
         if password_stdin:
             password = sys.stdin.readline().rstrip("\n")
         else:
-            client.get("/health/live")  # before somebody types a password for nothing
+            client.get("/health/live")  # before a password is typed for nothing
             password = click.prompt(f"Password of {username} at {url}", hide_input=True, err=True)
         session = client.call("POST", "/api/v1/auth/login", body={"username": username, "password": password})
     sign_ins = SignIns.of_environment(os.environ)
@@ -68,7 +68,7 @@ def logout(api: ApiChoice) -> None:
 
 
 def is_terminal() -> bool:
-    """Whether somebody can be asked on standard input."""
+    """Whether standard input is a terminal."""
     return sys.stdin.isatty()
 
 

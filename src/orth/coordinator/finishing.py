@@ -114,7 +114,7 @@ def _keep(connection: Connection, finished: Sequence[Finished], now: int) -> Non
 
 def _keep_places(connection: Connection, unconfirmed: Sequence[Finished], now: int) -> None:
     """Let those that may still be running at an executor keep other executions of their job away from the others. Also
-    of jobs that may overlap: somebody may change that before this one has ended.
+    of jobs that may overlap: an edit may change that before this one has ended.
     """
     placed = [
         one.execution

@@ -24,7 +24,7 @@ def database_sentence(error: BaseException, url: URL) -> str:
 
 
 def is_unreachable(error: BaseException) -> bool:
-    """Whether the server was not reached, or takes nobody in now."""
+    """Whether the server was not reached, or takes no connection now."""
     cause = _cause(error)
     return network_finding(cause).reason is not Reason.OTHER or _NOT_YET.search(_words(cause)) is not None
 

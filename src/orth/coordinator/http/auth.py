@@ -285,7 +285,7 @@ async def _priority(tools: Tools, attempt: Attempt) -> SignInPriority:
 
 
 async def _hashed(tools: Tools, username: str, password: str) -> str:
-    async with tools.sign_in_gate.turn("", username, SignInPriority.KNOWN_CALLER):  # of somebody who is signed in
+    async with tools.sign_in_gate.turn("", username, SignInPriority.KNOWN_CALLER):  # the user is signed in
         return await asyncio.to_thread(hash_password, password)
 
 

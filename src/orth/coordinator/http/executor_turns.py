@@ -48,7 +48,7 @@ class Turn:
             try:
                 return read(body)
             finally:
-                await asyncio.sleep(0)  # noqa: TID251  # everything else goes on, then the next body
+                await asyncio.sleep(0)  # noqa: TID251  # other work runs, then the next body is read
 
 
 class ExecutorTurns:

@@ -285,7 +285,7 @@ async def _password(tools: Tools, given: str | None, username: str) -> tuple[str
     if given is not None:
         check_password(given, username)
     made = new_password() if given is None else None
-    async with tools.sign_in_gate.turn("", "", SignInPriority.KNOWN_CALLER):  # of somebody who is signed in
+    async with tools.sign_in_gate.turn("", "", SignInPriority.KNOWN_CALLER):  # the user is signed in
         return made, await asyncio.to_thread(hash_password, given or made or "")
 
 
